@@ -1,11 +1,13 @@
 // Accounts and own stake on the command line, and what it says of a chain without new blocks.
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { parseEther } from "viem";
 import { tokenAbi } from "@conclave/contracts/abi";
 import { give } from "../../agents/adapters/chain/faucet.ts";
 import { openKeystore } from "../../agents/adapters/keystore/keystore.ts";
+import { runCli } from "../../agents/cli/run-cli.ts";
 import { waitForDecision } from "../../agents/cli/shared/wait.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import type { Address } from "../../agents/core/types.ts";
@@ -35,6 +37,22 @@ const tokensOf = (account: Address): Promise<bigint> =>
   });
 
 describe("command line: accounts", () => {
+  it("makes keystores that cost 128 MiB to open, unless a test wants others", async () => {
+    const host = {
+      cwd: cli.folder,
+      environment: { CONCLAVE_PASSWORD: PASSWORD },
+      signal: new AbortController().signal,
+    };
+    const output = { stdout: () => undefined, stderr: () => undefined };
+    const costOf = async (name: string, scryptN?: number): Promise<string | undefined> => {
+      const words = ["account", "new", "--keystore", name];
+      const code = await runCli(words, { ...host, ...output, ...(scryptN === undefined ? {} : { scryptN }) });
+      assert.equal(code, 0);
+      return /"n": (\d+)/.exec(await readFile(join(cli.folder, name), "utf8"))?.[1];
+    };
+    assert.deepEqual([await costOf("product.json"), await costOf("test.json", 2_048)], ["131072", "2048"]);
+  });
+
   it("makes an account whose password opens it, and gives it what it asks with", async () => {
     const made = await cli.json("account", "new", "--keystore", "new.json");
     const address = made.value["address"] as Address;

@@ -6,7 +6,7 @@ import { limits } from "../../core/limits.ts";
 import { messageOf } from "../../core/errors.ts";
 import { ACCEPTED_ENCODINGS, readBody } from "./body.ts";
 import type { SourcesConfig } from "./config.ts";
-import { guardedConnector, requirePublic, type Dialler, type FixedPlace } from "./connect.ts";
+import { guardedConnector, requirePublic, systemDialler, type Dialler, type FixedPlace } from "./connect.ts";
 import { ReadingError } from "./failure.ts";
 
 /** What a server sent for a page. */
@@ -22,7 +22,8 @@ export interface Page {
 export interface PageOptions {
   readonly config: Pick<SourcesConfig, "deny" | "proxyUrl" | "maxBytes" | "timeoutMs">;
   readonly hosts: ReadonlyMap<string, FixedPlace>;
-  readonly dialler: Dialler;
+  /** That of the system if absent. */
+  readonly dialler?: Dialler;
 }
 
 const MAX_REDIRECTS = 3;
@@ -46,7 +47,7 @@ export async function fetchPage(url: string, options: PageOptions, signal: Abort
   const inTime = AbortSignal.timeout(timeoutMs);
   const ended = AbortSignal.any([signal, inTime]);
   const direct = new Agent({
-    connect: guardedConnector(options.dialler, options.hosts, timeoutMs),
+    connect: guardedConnector(options.dialler ?? systemDialler, options.hosts, timeoutMs),
     connections: 1,
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,

@@ -2,18 +2,17 @@ import { readFile } from "node:fs/promises";
 import { ConclaveError } from "../../core/errors.ts";
 import { sha256, utf8 } from "../../core/encoding/bytes.ts";
 import { readingOf, type Reading, type ReadingFailure } from "../../core/sources/snapshot.ts";
-import type { DocumentSource, PageSource, Source } from "../../core/sources/source.ts";
+import type { DocumentSource, PageSource, SearchSource, Source } from "../../core/sources/source.ts";
 import { readDocument } from "../../core/sources/named.ts";
 import type { ContentStore } from "../../ports/content-store.ts";
 import type { SourceReader } from "../../ports/source-reader.ts";
 import { readCall } from "./call.ts";
 import type { SourcesConfig } from "./config.ts";
-import { systemDialler, type Dialler, type FixedPlace } from "./connect.ts";
+import type { Dialler, FixedPlace } from "./connect.ts";
 import { extract } from "./extract.ts";
 import { extractorFor, EXTRACTORS } from "./extraction.ts";
 import { failedBy, ReadingError } from "./failure.ts";
-import { fetchPage } from "./page.ts";
-import { openSearchTool, readSearch } from "./search.ts";
+import { openSearchTool } from "./search-tool.ts";
 import { createFairQueue } from "./fair-queue.ts";
 
 export interface ReaderOptions {
@@ -30,17 +29,21 @@ const PARALLEL = 16;
 const PARALLEL_PER_HOST = 2;
 const EXTRACTIONS = 1;
 
-/** Opens the reader of every kind of source. Throws CONFIG_INVALID or CONFIG_MISSING if a certificate or a key of the config cannot be read. */
+/**
+ * Opens the reader of every kind of source. What reads pages and searches loads at the first one: few agents need both, and they are
+ * a tenth of an agent's files. Throws CONFIG_INVALID or CONFIG_MISSING if a certificate or a key of the config cannot be read.
+ */
 export async function openSourceReader(options: ReaderOptions): Promise<SourceReader> {
-  const { config, store, dialler = systemDialler, environment = {} } = options;
+  const { config, store, dialler, environment = {} } = options;
   const hosts = await fixedPlaces(config);
-  const { search, timeoutMs } = config;
-  const tool = search === undefined ? null : await openSearchTool(search, timeoutMs, environment);
+  const { search: named, timeoutMs } = config;
+  const tool = named === undefined ? null : await openSearchTool(named, timeoutMs, environment);
   const readings = createFairQueue(PARALLEL, PARALLEL_PER_HOST);
   const extractions = createFairQueue(EXTRACTIONS, EXTRACTIONS);
 
   const readPage = async (source: PageSource, signal: AbortSignal): Promise<Reading> => {
-    const page = await fetchPage(source.url, { config, hosts, dialler }, signal);
+    const { fetchPage } = await import("./page.ts");
+    const page = await fetchPage(source.url, { config, hosts, ...(dialler !== undefined && { dialler }) }, signal);
     const { finalUrl, status, mediaType, charset, body } = page;
     const kind = extractorFor(mediaType);
     if (kind === null) throw new ReadingError("not-text", `the media type ${mediaType} is no text`);
@@ -48,6 +51,12 @@ export async function openSourceReader(options: ReaderOptions): Promise<SourceRe
     const made = await extractions.run(source.host, signal, () => extract(job, config.timeoutMs, signal));
     const raw = sha256(body);
     return readingOf({ source: source.text, finalUrl, status, mediaType, raw, ...made, extractor: EXTRACTORS[kind] });
+  };
+
+  const search = async (source: SearchSource, signal: AbortSignal): Promise<Reading> => {
+    if (tool === null) throw new ReadingError("no-tool", "the config has no search tool; name one in sources.search");
+    const { readSearch } = await import("./search.ts");
+    return readSearch(source, tool, signal);
   };
 
   const read = (source: Source, signal: AbortSignal): Promise<Reading> => {
@@ -59,7 +68,7 @@ export async function openSourceReader(options: ReaderOptions): Promise<SourceRe
       case "call":
         return readCall(source, config, signal);
       case "search":
-        return readSearch(source, tool ?? refuseSearch(), signal);
+        return search(source, signal);
     }
   };
 
@@ -83,10 +92,6 @@ const OTHERWISE = {
   call: "rpc-error",
   search: "tool-error",
 } as const satisfies Readonly<Record<Source["kind"], ReadingFailure>>;
-
-function refuseSearch(): never {
-  throw new ReadingError("no-tool", "the config has no search tool; name one in sources.search");
-}
 
 function hostOf(source: Source): string {
   switch (source.kind) {

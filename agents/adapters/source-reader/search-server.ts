@@ -9,14 +9,12 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { connectionFailure } from "../http.ts";
 import type { SearchConfig } from "./config.ts";
 import { ReadingError } from "./failure.ts";
+import type { Secrets } from "./search-tool.ts";
 
 /** EV16: most bytes that a server says in one search, whatever they are. */
 const MAX_SERVER_BYTES = 1_000_000;
 /** How long a server may take to end by itself. */
 const FAREWELL_MS = 500;
-
-/** The values of the config's environment variables. */
-export type Secrets = Readonly<Record<string, string>>;
 
 /** A connection to an operator's MCP server, for one search. */
 export interface SearchServer {

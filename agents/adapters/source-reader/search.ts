@@ -1,26 +1,19 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { sha256, utf8 } from "../../core/encoding/bytes.ts";
-import { ConclaveError, messageOf } from "../../core/errors.ts";
+import { messageOf } from "../../core/errors.ts";
 import { readingOf, type Reading } from "../../core/sources/snapshot.ts";
 import type { SearchSource } from "../../core/sources/source.ts";
-import { readApiKey } from "../api-key.ts";
 import { quoted } from "../http.ts";
 import { WORDS_PLACE, type SearchConfig } from "./config.ts";
 import { ReadingError } from "./failure.ts";
-import { openServer, type Secrets, type SearchServer } from "./search-server.ts";
+import { openServer, type SearchServer } from "./search-server.ts";
 import { textOfResult } from "./search-text.ts";
+import type { SearchTool } from "./search-tool.ts";
 
 /** EV16: how the text of what a tool found is made. */
 const EXTRACTOR = { name: "mcp", version: "1" };
 const CLIENT = { name: "conclave", version: "1" };
-
-/** The operator's search tool, with the values of the environment variables that its config names. */
-export interface SearchTool {
-  readonly config: SearchConfig;
-  readonly secrets: Secrets;
-  readonly timeoutMs: number;
-}
 
 /** EV16: asks the operator's tool what a search asks for. Throws a ReadingError, or the signal's reason. */
 export async function readSearch(source: SearchSource, tool: SearchTool, signal: AbortSignal): Promise<Reading> {
@@ -72,26 +65,6 @@ export async function findTool(tool: SearchTool, signal: AbortSignal): Promise<F
       if (found !== undefined || cursor === undefined) return { server, isThere: found !== undefined, missing };
     }
   });
-}
-
-/** Reads the keys that the config of a search names, once. Throws CONFIG_MISSING or CONFIG_INVALID. */
-export async function openSearchTool(
-  config: SearchConfig,
-  timeoutMs: number,
-  environment: Readonly<Record<string, string | undefined>>,
-): Promise<SearchTool> {
-  if (config.kind === "http") {
-    const apiKey = await readApiKey(config, "sources.search", environment);
-    return { config, timeoutMs, secrets: apiKey === undefined ? {} : { apiKey } };
-  }
-  const values = config.env.map((name) => {
-    const value = environment[name];
-    if (value !== undefined) return [name, value] as const;
-    const field = "sources.search.env";
-    const message = `Read ${field} failed: the environment variable ${name} is not set; set it, or remove its name`;
-    throw new ConclaveError("CONFIG_MISSING", message, { field });
-  });
-  return { config, timeoutMs, secrets: Object.fromEntries(values) };
 }
 
 async function withServer<T>(

@@ -1,7 +1,6 @@
 import { resolve } from "node:path";
-import { createKeystore } from "../../adapters/keystore/keystore.ts";
 import type { CommandSpec } from "../shared/command.ts";
-import { agentPlaces, newPassword, passwordFlag } from "../shared/keys.ts";
+import { agentPlaces, newKeystore, newPassword, passwordFlag } from "../shared/keys.ts";
 import { rows } from "../shared/output.ts";
 
 interface Options {
@@ -22,7 +21,7 @@ export const accountNew: CommandSpec<Options> = {
   run: async ({ options, host }) => {
     const path = resolve(host.cwd, options.keystore);
     const password = await newPassword(agentPlaces(options.passwordFile, host), host);
-    const { address } = await createKeystore(path, password);
+    const { address } = await newKeystore(path, password, host);
     return {
       json: { address, keystore: path },
       text: rows([

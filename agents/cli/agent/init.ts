@@ -1,7 +1,6 @@
 import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { createKeystore } from "../../adapters/keystore/keystore.ts";
 import { modelFile } from "../../adapters/model-files/folder.ts";
 import { readGgufHeader } from "../../adapters/models/gguf.ts";
 import { providerIds } from "../../adapters/models/openai-providers.ts";
@@ -21,6 +20,7 @@ import {
 import {
   agentPlaces,
   keystoreAddress,
+  newKeystore,
   newPassword,
   operatorPasswordFlag,
   operatorPlaces,
@@ -96,8 +96,8 @@ export const agentInit: CommandSpec<Options> = {
     const operatorPassword = given === null ? await newPassword(operatorPlaces(options, host), host) : "";
     await mkdir(directory, { recursive: true, mode: 0o700 });
     const keystore = join(directory, KEYSTORE_FILE);
-    const { address: signer } = await createKeystore(keystore, password);
-    const operator = given ?? (await createKeystore(operatorKeystore, operatorPassword)).address;
+    const { address: signer } = await newKeystore(keystore, password, host);
+    const operator = given ?? (await newKeystore(operatorKeystore, operatorPassword, host)).address;
     await writeAgentConfig(directory, config);
     return {
       json: { dir: directory, signer, operator, config: file, keystore, operatorKeystore },

@@ -5,14 +5,12 @@ import { createTransactionReader } from "../../adapters/chain/transaction-reader
 import { createChainWriter } from "../../adapters/chain/writer.ts";
 import { createSystemClock } from "../../adapters/clock/system-clock.ts";
 import { startGateway } from "../../adapters/ipfs/gateway.ts";
-import { createHeliaContentStore } from "../../adapters/ipfs/helia-content-store.ts";
-import { createKuboContentStore } from "../../adapters/ipfs/kubo-content-store.ts";
 import { createFileEvidence } from "../../adapters/evidence/file-evidence.ts";
 import { createFileJournals } from "../../adapters/journal/file-journal.ts";
 import type { Keys } from "../../adapters/keystore/keys.ts";
-import { createLibp2pNetwork } from "../../adapters/libp2p/network.ts";
+import { createLibp2pNetwork, type Libp2pNetwork } from "../../adapters/libp2p/network.ts";
 import { startLiveStreams, type LiveStreams } from "../../adapters/live/live-server.ts";
-import { createMetrics } from "../../adapters/metrics/metrics.ts";
+import type { Metrics } from "../../adapters/metrics/metrics.ts";
 import { openSourceReader } from "../../adapters/source-reader/reader.ts";
 import { createModel } from "../../adapters/models/create-model.ts";
 import { promptsName } from "../../core/prompts/prompt.ts";
@@ -64,7 +62,7 @@ export async function joinAgent(
     const source = chainSource(config.chain);
     const chain = await createChainReader({ ...source, logger: log });
     const writer = await createChainWriter({ ...source, account: keys.viemAccount() });
-    const metrics = config.metrics === undefined ? null : createMetrics();
+    const metrics = config.metrics === undefined ? null : await openMetrics();
     const hosted = await createModel(config.model, process.env, {
       onEnd: (reason) => log.warn({ reason }, "the model's process ended; it is started again"),
       onStrange: (made) =>
@@ -80,10 +78,7 @@ export async function joinAgent(
       report: networkLog.report,
     });
     closers.push(() => network.close());
-    const store =
-      config.content.kind === "kubo"
-        ? createKuboContentStore({ url: config.content.url })
-        : await createHeliaContentStore({ libp2p: network.libp2p, path: storeFolder(config) });
+    const store = await openStore(config, network);
     closers.push(() => store.close());
     if (config.gateway !== undefined) {
       const gateway = await startGateway({ store, ...parseListen(config.gateway, "gateway") });
@@ -126,6 +121,21 @@ export async function joinAgent(
     await close();
     throw error;
   }
+}
+
+/** Loads the one kind of store that the agent has. */
+async function openStore(config: AgentConfig, { libp2p }: Libp2pNetwork): Promise<CollectedStore> {
+  if (config.content.kind === "kubo") {
+    const { createKuboContentStore } = await import("../../adapters/ipfs/kubo-content-store.ts");
+    return createKuboContentStore({ url: config.content.url });
+  }
+  const { createHeliaContentStore } = await import("../../adapters/ipfs/helia-content-store.ts");
+  return createHeliaContentStore({ libp2p, path: storeFolder(config) });
+}
+
+async function openMetrics(): Promise<Metrics> {
+  const { createMetrics } = await import("../../adapters/metrics/metrics.ts");
+  return createMetrics();
 }
 
 /** LV4: null unless the config lets others watch. */

@@ -2,12 +2,19 @@ import { existsSync } from "node:fs";
 import { link, rename } from "node:fs/promises";
 import { createOperatorActions } from "../../adapters/chain/operator.ts";
 import { provePossession } from "../../adapters/chain/possession.ts";
-import { createKeystore, openKeystore } from "../../adapters/keystore/keystore.ts";
+import { openKeystore } from "../../adapters/keystore/keystore.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Address } from "../../core/types.ts";
 import type { AgentRecord, Receipt } from "../../ports/chain.ts";
 import type { CliHost, CommandSpec } from "../shared/command.ts";
-import { agentPassword, keystoreAddress, operatorFlags, readConfigOf, type OperatorFlags } from "../shared/keys.ts";
+import {
+  agentPassword,
+  keystoreAddress,
+  newKeystore,
+  operatorFlags,
+  readConfigOf,
+  type OperatorFlags,
+} from "../shared/keys.ts";
 import { lookUpAgent, openOperator } from "../shared/operator.ts";
 import { rows, transactionRow } from "../shared/output.ts";
 
@@ -71,7 +78,7 @@ async function rotate(next: string, options: OperatorFlags, host: CliHost): Prom
   const password = await agentPassword(options.passwordFile, host);
   // A mistyped password would lock the new key for good.
   await openKeystore(config.keystore, password);
-  const keys = existsSync(next) ? await openKeystore(next, password) : await createKeystore(next, password);
+  const keys = existsSync(next) ? await openKeystore(next, password) : await newKeystore(next, password, host);
   const actions = await createOperatorActions({ ...source, account: operator.viemAccount() }, host.signal);
   const possession = provePossession(keys, { ...source, operator: operator.address });
   const receipt = await actions.rotateSigner(record.agentId, keys.publicKey, possession);

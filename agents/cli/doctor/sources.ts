@@ -1,7 +1,7 @@
 import { readFinalBlock } from "../../adapters/source-reader/call.ts";
 import { ReadingError } from "../../adapters/source-reader/failure.ts";
 import { openSourceReader } from "../../adapters/source-reader/reader.ts";
-import { findTool, openSearchTool } from "../../adapters/source-reader/search.ts";
+import { openSearchTool } from "../../adapters/source-reader/search-tool.ts";
 import type { SearchConfig } from "../../adapters/source-reader/config.ts";
 import { printable } from "../shared/output.ts";
 import type { CliHost } from "../shared/command.ts";
@@ -46,6 +46,7 @@ export async function examineSources(config: AgentConfig, host: CliHost): Promis
 function searchTool(search: SearchConfig, timeoutMs: number, { environment, signal }: CliHost): Promise<Check> {
   return check("sources search", async () => {
     const tool = await openSearchTool(search, timeoutMs, environment);
+    const { findTool } = await import("../../adapters/source-reader/search.ts");
     const [name, place] = [search.tool, "correct sources.search in the config"];
     try {
       const { server: said, isThere, missing } = await findTool(tool, signal);

@@ -11,6 +11,8 @@ export interface CliHost {
   readonly cwd: string;
   /** Aborts on Ctrl-C. */
   readonly signal: AbortSignal;
+  /** scrypt's N of keystores that a command makes: tests make throw-away keys. That of `createKeystore` if absent. */
+  readonly scryptN?: number;
 }
 
 export interface Result {

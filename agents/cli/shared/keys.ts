@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { openKeystore } from "../../adapters/keystore/keystore.ts";
+import { createKeystore, openKeystore } from "../../adapters/keystore/keystore.ts";
 import type { Keys } from "../../adapters/keystore/keys.ts";
 import { readPassword } from "../../adapters/keystore/password.ts";
 import { ConclaveError } from "../../core/errors.ts";
@@ -119,6 +119,11 @@ export async function newPassword(places: PasswordPlaces, host: CliHost): Promis
     );
   }
   return password;
+}
+
+/** Makes a new key, as `createKeystore` does. */
+export function newKeystore(path: string, password: string, { scryptN }: CliHost): Promise<Keys> {
+  return createKeystore(path, password, scryptN === undefined ? {} : { scryptN });
 }
 
 /**
