@@ -1,27 +1,34 @@
-import { cidString } from "../../core/encoding/codec.ts";
 import type { Digest } from "../../core/types.ts";
 import type { ContentStore } from "../../ports/content-store.ts";
-import { boundedChunks, credentialsApart } from "../http.ts";
+import { boundedChunks } from "../http.ts";
 import { readCar } from "./car.ts";
-import { createGatewaySource } from "./gateway-source.ts";
+import { askGateway, askUnlessBusy, createGatewaySource, placeOf, type Place, type Said } from "./gateway-source.ts";
 
-/** What is kept of a CAR; blocks that come after it are asked for one by one. */
+/** What is kept of a CAR, unless the caller has less room; blocks that come after it are asked for one by one. */
 const MAX_BYTES = 67_108_864;
 /** A CAR of which nothing comes for this long is given up. */
 const STALLED_MS = 10_000;
 
+/** The blocks of one transcript. */
+export type TranscriptSource = Pick<ContentStore, "get" | "close">;
+
 /**
  * Creates a source of the blocks of one transcript from a trustless gateway. It asks for the DAG below the first block that is wanted, as
  * one CAR, and for each block alone that this does not bring: not every gateway has CARs, and one that lacks a block ends its CAR.
+ * Closing it ends the CAR.
+ * @param maxBytes how much of the CAR is kept
  */
-export function createTranscriptSource(gateway: string): Pick<ContentStore, "get"> {
+export function createTranscriptSource(gateway: string, maxBytes = MAX_BYTES): TranscriptSource {
   const single = createGatewaySource(gateway);
+  const closed = new AbortController();
   let car: Arriving | null = null;
   return {
     async get(digest, signal) {
-      car ??= new Arriving(gateway, digest, signal);
-      return (await car.get(digest, signal)) ?? single.get(digest, signal);
+      const ended = AbortSignal.any([closed.signal, ...(signal === undefined ? [] : [signal])]);
+      car ??= new Arriving(placeOf(gateway), digest, maxBytes, ended);
+      return (await car.get(digest, ended)) ?? single.get(digest, ended);
     },
+    close: async () => closed.abort(),
   };
 }
 
@@ -30,10 +37,12 @@ class Arriving {
   readonly #blocks = new Map<Digest, Uint8Array>();
   /** Those that wait for a block. */
   readonly #waiting = new Set<() => void>();
+  readonly #maxBytes: number;
   #isOver = false;
 
-  constructor(gateway: string, root: Digest, signal: AbortSignal | undefined) {
-    void this.#read(gateway, root, signal)
+  constructor(place: Place, root: Digest, maxBytes: number, signal: AbortSignal) {
+    this.#maxBytes = maxBytes;
+    void askUnlessBusy(() => this.#read(place, root, signal), signal)
       // Whatever is wrong with it, each block can be asked for alone, and that names the one at fault.
       .catch(() => undefined)
       .finally(() => {
@@ -43,38 +52,30 @@ class Arriving {
   }
 
   /** Returns the block as soon as it has come; null if it does not come. */
-  async get(digest: Digest, signal: AbortSignal | undefined): Promise<Uint8Array | null> {
+  async get(digest: Digest, signal: AbortSignal): Promise<Uint8Array | null> {
     for (;;) {
       const bytes = this.#blocks.get(digest);
       if (bytes !== undefined || this.#isOver) return bytes ?? null;
-      signal?.throwIfAborted();
+      signal.throwIfAborted();
       await this.#change(signal);
     }
   }
 
-  async #read(gateway: string, root: Digest, signal: AbortSignal | undefined): Promise<void> {
-    const { url, headers } = credentialsApart(gateway);
+  async #read(place: Place, root: Digest, signal: AbortSignal): Promise<Said<null>> {
     const stalled = new AbortController();
     let timer = setTimeout(() => stalled.abort(), STALLED_MS);
     try {
-      const response = await fetch(`${url.replace(/\/+$/, "")}/ipfs/${cidString(root)}?format=car&dag-scope=all`, {
-        headers: { ...headers, accept: "application/vnd.ipld.car" },
-        signal: AbortSignal.any([stalled.signal, ...(signal === undefined ? [] : [signal])]),
-        // A redirect could lead to anything that this machine can reach.
-        redirect: "manual",
+      return await askGateway(place, root, "car", AbortSignal.any([stalled.signal, signal]), async (response) => {
+        const tooLong = (): Error => new Error("the CAR is longer than what is kept");
+        const { blocks } = await readCar(boundedChunks(response, this.#maxBytes, tooLong));
+        for await (const { digest, bytes } of blocks) {
+          clearTimeout(timer);
+          timer = setTimeout(() => stalled.abort(), STALLED_MS);
+          this.#blocks.set(digest, bytes);
+          this.#tell();
+        }
+        return null;
       });
-      if (!response.ok) {
-        await response.body?.cancel();
-        return;
-      }
-      const tooLong = (): Error => new Error("the CAR is longer than what is kept");
-      const { blocks } = await readCar(boundedChunks(response, MAX_BYTES, tooLong));
-      for await (const { digest, bytes } of blocks) {
-        clearTimeout(timer);
-        timer = setTimeout(() => stalled.abort(), STALLED_MS);
-        this.#blocks.set(digest, bytes);
-        this.#tell();
-      }
     } finally {
       clearTimeout(timer);
     }
@@ -86,12 +87,12 @@ class Arriving {
   }
 
   /** Waits for the next block, for the end, or for the signal. */
-  async #change(signal: AbortSignal | undefined): Promise<void> {
+  async #change(signal: AbortSignal): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const changed = (): void => resolve();
     this.#waiting.add(changed);
-    signal?.addEventListener("abort", changed, { once: true });
+    signal.addEventListener("abort", changed, { once: true });
     await promise;
-    signal?.removeEventListener("abort", changed);
+    signal.removeEventListener("abort", changed);
   }
 }
