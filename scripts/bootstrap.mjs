@@ -43,8 +43,14 @@ export async function launch(target, args) {
   }
   // npm passes a signal to its shell, which dies without passing it on. A new parent process reveals that.
   const parent = process.ppid;
-  if (process.env.npm_lifecycle_event !== undefined)
-    setInterval(() => process.ppid === parent || child.kill("SIGTERM"), 500).unref();
+  if (process.env.npm_lifecycle_event !== undefined) {
+    const check = setInterval(() => {
+      if (process.ppid === parent) return;
+      // Once: a second signal would read as "at once".
+      clearInterval(check);
+      child.kill("SIGTERM");
+    }, 500).unref();
+  }
   child.on("error", (error) => fail(`Cannot start ${target}: ${error.message}`));
   child.on("exit", (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));
 }

@@ -2,16 +2,29 @@ import { commands as product, type CommandGroup } from "./commands.ts";
 import { runCli } from "./run-cli.ts";
 import type { CommandEntry } from "./shared/command.ts";
 
-/** Runs the command line of this process, and sets its exit code. Ends the process at the second signal. */
+/** Within this time further signals are the same wish: Ctrl-C reaches the whole terminal, and npx may send it on as well. */
+const ONE_WISH_MS = 1_000;
+const PARENT_CHECK_MS = 500;
+
+/**
+ * Runs the command line of this process, and sets its exit code. Ends the process in order at a signal or, if npx or an npm script started
+ * it, when its parent is gone; ends it at once at a signal after that.
+ */
 export async function runProcess(commands: readonly (CommandGroup | CommandEntry)[] = product): Promise<void> {
   const interrupted = new AbortController();
+  let stoppedAt = 0;
+  const stop = (by: string): void => {
+    if (interrupted.signal.aborted) return;
+    stoppedAt = performance.now();
+    interrupted.abort(new Error(`stopped by ${by}`));
+  };
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     process.on(signal, () => {
-      // A second signal ends the process at once.
-      if (interrupted.signal.aborted) process.exit(130);
-      interrupted.abort(new Error(`stopped by ${signal}`));
+      if (interrupted.signal.aborted && performance.now() - stoppedAt > ONE_WISH_MS) process.exit(130);
+      stop(signal);
     });
   }
+  if (process.env["npm_lifecycle_event"] !== undefined) whenOrphaned(() => stop("the end of npm"));
   const host = {
     stdout: (text: string) => void process.stdout.write(text),
     stderr: (text: string) => void process.stderr.write(text),
@@ -20,4 +33,14 @@ export async function runProcess(commands: readonly (CommandGroup | CommandEntry
     signal: interrupted.signal,
   };
   process.exitCode = await runCli(process.argv.slice(2), host, commands);
+}
+
+/** Tells when the parent is gone: npm sends a signal to its shell, which dies of it without passing it on. */
+function whenOrphaned(tell: () => void): void {
+  const parent = process.ppid;
+  const check = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(check);
+    tell();
+  }, PARENT_CHECK_MS).unref();
 }

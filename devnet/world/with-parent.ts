@@ -2,4 +2,9 @@
 const parent = process.ppid;
 const CHECK_MS = 500;
 
-setInterval(() => process.ppid === parent || process.kill(process.pid, "SIGTERM"), CHECK_MS).unref();
+const check = setInterval(() => {
+  if (process.ppid === parent) return;
+  // Once: a second signal would end the agent at once.
+  clearInterval(check);
+  process.kill(process.pid, "SIGTERM");
+}, CHECK_MS).unref();

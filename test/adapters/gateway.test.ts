@@ -5,7 +5,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
-import { readCar } from "../../agents/adapters/ipfs/car.ts";
+import { readCar, writeCar } from "../../agents/adapters/ipfs/car.ts";
 import { cidOf, MAX_BLOCK_BYTES } from "../../agents/adapters/ipfs/block.ts";
 import { createFolderContentStore } from "../../agents/adapters/ipfs/folder-content-store.ts";
 import { startGateway } from "../../agents/adapters/ipfs/gateway.ts";
@@ -299,7 +299,7 @@ describe("the blocks of a transcript from a gateway", () => {
   async function serve(
     context: TestContext,
     change: (digest: Digest, bytes: Uint8Array) => Uint8Array | null = (_, bytes) => bytes,
-    car?: (response: ServerResponse) => void,
+    car?: (response: ServerResponse, passOn: () => void) => void,
   ): Promise<Served> {
     const get = async (digest: Digest): Promise<Uint8Array> =>
       change(digest, await store.get(digest)) ?? Promise.reject(new Error("it is gone"));
@@ -309,8 +309,10 @@ describe("the blocks of a transcript from a gateway", () => {
     const server = createServer((request, response) => {
       const format = new URL(`http://x${request.url}`).searchParams.get("format") ?? "";
       asked.push(format);
-      if (format === "car" && car !== undefined) return car(response);
-      passOn(`${behind.url}${request.url}`, response).catch(() => response.destroy());
+      const pass = (): void =>
+        void passOn(`${behind.url}${request.url}`, response).catch(() => response.destroy());
+      if (format === "car" && car !== undefined) car(response, pass);
+      else pass();
     });
     await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
     context.after(async () => {
@@ -344,7 +346,46 @@ describe("the blocks of a transcript from a gateway", () => {
     assert.deepEqual(asked, ["car"]);
   });
 
-  it("come one by one where the gateway has no CARs, is busy, or breaks off", async (context) => {
+  it("come all at once from a gateway that was busy first", async (context) => {
+    let isBusy = true;
+    const { url, asked } = await serve(context, undefined, (response, passOn) => {
+      if (isBusy) response.writeHead(503, { "retry-after": "0.01" }).end();
+      else passOn();
+      isBusy = false;
+    });
+    assert.equal((await allFrom(url)).length, 4);
+    assert.deepEqual(asked, ["car", "car"]);
+  });
+
+  it("come one by one after as much of the CAR as there is room for", async (context) => {
+    const { url, asked } = await serve(context, undefined, async (response) => {
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of writeCar(blocks[0]!, (digest) => store.get(digest))) chunks.push(chunk);
+      // Each chunk is a block; apart in time, so that none is read with the one after it.
+      for (const chunk of chunks) await new Promise((resolve) => response.write(chunk, () => setTimeout(resolve, 20)));
+      response.end();
+    });
+    const held = await Promise.all(blocks.slice(0, -1).map((digest) => store.get(digest)));
+    // The header and the CIDs of three blocks have 173 bytes.
+    const source = createTranscriptSource(url, held.reduce((sum, { length }) => sum + length, 200));
+    for (const digest of blocks) await source.get(digest);
+    assert.deepEqual(asked, ["car", "raw"]);
+  });
+
+  it("end when the source is closed, so that nothing comes for nobody", async (context) => {
+    const left = Promise.withResolvers<void>();
+    const { url } = await serve(context, undefined, (response) => {
+      response.on("close", () => left.resolve());
+      response.writeHead(200).flushHeaders();
+    });
+    const source = createTranscriptSource(url);
+    const given = source.get(blocks[0]!);
+    setTimeout(() => void source.close(), 50);
+    await assert.rejects(given, { name: "AbortError" });
+    await left.promise;
+  });
+
+  it("come one by one where the gateway has no CARs or breaks off", async (context) => {
     const without = await serve(context, undefined, (response) => response.writeHead(406).end());
     assert.equal((await allFrom(without.url)).length, 4);
     assert.deepEqual(without.asked, ["car", "raw", "raw", "raw", "raw"]);

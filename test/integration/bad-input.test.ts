@@ -48,6 +48,22 @@ describe("options that do not go together", () => {
   });
 });
 
+describe("deployment files of several chains", () => {
+  it("are named in the order of the chains' numbers", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "conclave-deployments-"));
+    try {
+      await mkdir(join(folder, "deployments"));
+      for (const chain of [31_337, 10, 8_453, 1]) await writeFile(join(folder, `deployments/${chain}.json`), "{}");
+      const { code, message } = await createCli(folder).failure("decision", "1");
+      assert.equal(code, "CONFIG_MISSING");
+      const names = [1, 10, 8_453, 31_337].map((chain) => `deployments/${chain}.json`);
+      assert.ok(message.includes(`(one of ${names.join(", ")})`), message);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+});
+
 describe("a file that cannot be read", () => {
   for (const [args, message] of [
     [

@@ -3,11 +3,15 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { appendFile, mkdir, open, readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
 import { join } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { after, before, describe, it } from "node:test";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { cidOf } from "../../agents/adapters/ipfs/block.ts";
+import { startGateway } from "../../agents/adapters/ipfs/gateway.ts";
 import { LocalBlocks } from "../../agents/adapters/ipfs/local-blocks.ts";
 import { createAuditPool } from "../../agents/cli/verify/audit-pool.ts";
 import { createAuditReader } from "../../agents/cli/shared/audit-reader.ts";
@@ -19,6 +23,7 @@ import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import type { Digest, RequestId } from "../../agents/core/types.ts";
 import type { ChainEvent } from "../../agents/core/request/events.ts";
 import { startDecidedChain, type DecidedChain } from "../../devnet/decided-chain.ts";
+import { listenOnLoopback } from "../../scripts/shared/loopback.ts";
 import { createCli, type Cli } from "./cli-world.ts";
 
 const COUNT = 5;
@@ -106,7 +111,7 @@ describe("conclave verify of many requests", () => {
     );
     const underWay = new Set<number>();
     let most = 0;
-    const store = {
+    const source = {
       async get(digest: Digest): Promise<Uint8Array> {
         const { bytes, index } = owners.get(digest) ?? assert.fail(digest);
         if (bytes !== world.decisions[index]?.blocks[0]) {
@@ -115,8 +120,9 @@ describe("conclave verify of many requests", () => {
         }
         return bytes.slice();
       },
+      close: async () => undefined,
     };
-    const pool = await createAuditPool(2, { chain, store, signal }, 1);
+    const pool = await createAuditPool(2, { chain, openTranscript: () => source, signal }, 1);
     try {
       const reports = await Promise.all(
         world.decisions.map(async ({ attempt: { request } }, index) => {
@@ -139,7 +145,7 @@ describe("conclave verify of many requests", () => {
       const chain = await openChain(signal);
       const asked = Promise.withResolvers<void>();
       const ended = Promise.withResolvers<void>();
-      const store = {
+      const source = {
         get: (_: Digest, fetching?: AbortSignal): Promise<Uint8Array> =>
           new Promise((_resolve, reject) => {
             fetching?.addEventListener("abort", () => {
@@ -148,8 +154,9 @@ describe("conclave verify of many requests", () => {
             });
             asked.resolve();
           }),
+        close: async () => undefined,
       };
-      const pool = await createAuditPool(jobs, { chain, store, signal });
+      const pool = await createAuditPool(jobs, { chain, openTranscript: () => source, signal });
       const [decision] = world.decisions;
       assert.ok(decision);
       const { id } = decision.attempt.request;
@@ -184,6 +191,48 @@ describe("conclave verify of many requests", () => {
     for (const bytes of world.decisions[0]!.blocks) await blocks.put(cidOf(sha256(bytes)), bytes);
     const again = await cli.json("verify", "--since", "0", "--jobs", "1", ...sparse);
     assert.deepEqual([again.code, again.value["proven"], again.value["provenBefore"]], [0, 1, COUNT - 1]);
+  });
+
+  it("asks a gateway once for each transcript, as `transcript` and `pin` do", async () => {
+    const blocks = new LocalBlocks(join(world.folder, "blocks"));
+    await blocks.open();
+    const held = async (digest: Digest): Promise<Uint8Array> =>
+      (await blocks.read(digest)) ?? assert.fail(`no block ${digest}`);
+    const gateway = await startGateway({
+      store: { get: held, has: async (digest) => (await blocks.read(digest)) !== null },
+      host: "127.0.0.1",
+      port: 0,
+    });
+    const asked: (string | undefined)[] = [];
+    const front = await listenOnLoopback(
+      createServer(({ url }, response) => {
+        asked.push(url?.replace(/^.*format=/, ""));
+        void fetch(`${gateway.url}${url}`).then(async ({ status, body }) =>
+          pipeline(Readable.from(body ?? []), response.writeHead(status)),
+        );
+      }),
+    );
+    try {
+      const from = ["--deployment", "deployment.json", "--gateway", front.url];
+      const car = "car&dag-scope=all";
+      for (const args of [
+        ["verify", ids[0]!],
+        ["transcript", ids[0]!, "--car", "kept.car"],
+        ["pin", ids[0]!, "--into", "kept"],
+      ]) {
+        const { code, stderr } = await cli.run([...args, ...from]);
+        assert.equal(code, 0, stderr);
+        assert.deepEqual(asked.splice(0), [car], args[0]);
+      }
+      for (const jobs of ["1", "2"]) {
+        const { code, value } = await cli.json("verify", "--since", "0", "--jobs", jobs, ...from);
+        assert.deepEqual([code, value["proven"]], [0, COUNT]);
+        assert.deepEqual(asked.splice(0), Array<string>(COUNT).fill(car));
+      }
+    } finally {
+      await front.close();
+      await gateway.close();
+    }
   });
 
   it("TR7: refuses a second process on one state file, and the first loses nothing", async () => {

@@ -1,11 +1,13 @@
 // The package `conclave` as an operator or a developer installs it: in an empty project, with nothing of the repository.
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { globSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { text } from "node:stream/consumers";
 import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
 import { buildCliPackage, CLI_PACKAGE } from "../../scripts/cli-package/build.ts";
@@ -77,6 +79,30 @@ describe("the package conclave", () => {
     const model = "node_modules/conclave/models/conclave-small.gguf";
     assert.match(await project.run("conclave", "model", "check", model), /answers +5 of 5 kinds are valid/);
   });
+
+  for (const [shell, name] of [
+    ["/bin/sh", "the shell of the system"],
+    ["/bin/bash", "a shell that becomes the command"],
+  ] as const)
+    for (const [wish, tell] of [
+      ["SIGTERM to npx alone", (npx: number) => process.kill(npx, "SIGTERM")],
+      ["Ctrl-C, which reaches the whole terminal", (npx: number) => process.kill(-npx, "SIGINT")],
+    ] as const)
+      it(`ends in order under npx with ${name}, at ${wish}`, { timeout: 60_000 }, async () => {
+        for (const folder of ["blocks", "pins"]) await project.write(`kept/${folder}/.keep`, "");
+        const serve = ["conclave", "serve", "--from", "kept", "--listen", "127.0.0.1:0", "--json"];
+        const npx = spawn("npx", ["--no", `--script-shell=${shell}`, ...serve], {
+          cwd: project.folder,
+          env: { ...process.env, PATH: `${join(process.execPath, "..")}:${process.env["PATH"]}` },
+          stdio: ["ignore", "pipe", "inherit"],
+          detached: true,
+        });
+        const printed = text(npx.stdout);
+        await once(npx.stdout, "data");
+        tell(npx.pid ?? assert.fail("npx did not start"));
+        // It ends once no process is left that could print.
+        assert.match(await printed, /"event":"ready".*\n.*"event":"stopped"/);
+      });
 
   it(
     "starts a local world whose five agents decide a question, and proves the decision",

@@ -13,49 +13,75 @@ const LONGEST_WAIT_MS = 30_000;
 
 /** Creates a source of blocks from a trustless gateway. Its hashes are checked, and its redirects are not followed. */
 export function createGatewaySource(gateway: string): Pick<ContentStore, "get"> {
-  const { url, headers } = credentialsApart(gateway);
-  const place = { base: url.replace(/\/+$/, ""), headers: { ...headers, accept: "application/vnd.ipld.raw" } };
+  const place = placeOf(gateway);
   return {
     async get(digest, signal) {
-      for (let left = TRIES; ; left--) {
-        const said = await ask(place, digest, signal);
-        if ("bytes" in said) return verifiedBlock(digest, said.bytes);
-        if (said.status === 404 || said.status === 410) throw blockMissing(digest, 0);
-        if (said.status >= 300 && said.status < 400)
-          throw failed(
-            place,
-            digest,
-            `it redirects (${said.status}), and redirects are not followed; name the gateway that it redirects to`,
-          );
-        if (left === 1 || (said.status !== 429 && said.status !== 503))
-          throw failed(place, digest, `it answers ${said.status}`);
-        await sleep(Math.min(said.retryAfterMs || 1_000, LONGEST_WAIT_MS), signal);
-      }
+      const said = await askUnlessBusy(() => askBlock(place, digest, signal), signal);
+      if ("given" in said) return verifiedBlock(digest, said.given);
+      if (said.status === 404 || said.status === 410) throw blockMissing(digest, 0);
+      if (said.status >= 300 && said.status < 400)
+        throw failed(
+          place,
+          digest,
+          `it redirects (${said.status}), and redirects are not followed; name the gateway that it redirects to`,
+        );
+      throw failed(place, digest, `it answers ${said.status}`);
     },
   };
 }
 
-interface Place {
+/** Where a gateway is, and what is said to it each time. */
+export interface Place {
   readonly base: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-type Said = { readonly bytes: Uint8Array } | { readonly status: number; readonly retryAfterMs: number };
+export function placeOf(gateway: string): Place {
+  const { url, headers } = credentialsApart(gateway);
+  return { base: url.replace(/\/+$/, ""), headers };
+}
+
+/** What was asked for, or the status of a refusal. */
+export type Said<T> = { readonly given: T } | { readonly status: number; readonly retryAfterMs: number };
+
+/** Asks again while the gateway is busy, when it wants, within bounds. Returns its last answer; rejects with the signal. */
+export async function askUnlessBusy<T>(ask: () => Promise<Said<T>>, signal: AbortSignal | undefined): Promise<Said<T>> {
+  for (let left = TRIES; ; left--) {
+    const said = await ask();
+    if ("given" in said || left === 1 || (said.status !== 429 && said.status !== 503)) return said;
+    await sleep(Math.min(said.retryAfterMs || 1_000, LONGEST_WAIT_MS), signal);
+  }
+}
+
+/** Asks for a block, or for the DAG below it as a CAR, and reads the answer. Rejects with what `fetch` and `read` reject with. */
+export async function askGateway<T>(
+  { base, headers }: Place,
+  digest: Digest,
+  format: "raw" | "car",
+  signal: AbortSignal,
+  read: (response: Response) => Promise<T>,
+): Promise<Said<T>> {
+  const query = format === "car" ? "format=car&dag-scope=all" : "format=raw";
+  const response = await fetch(`${base}/ipfs/${cidString(digest)}?${query}`, {
+    headers: { ...headers, accept: `application/vnd.ipld.${format}` },
+    signal,
+    // A redirect could lead to anything that this machine can reach.
+    redirect: "manual",
+  });
+  if (response.ok) return { given: await read(response) };
+  await response.body?.cancel();
+  return { status: response.status, retryAfterMs: retryAfterMs(response.headers) };
+}
 
 /** Makes one try, up to the last byte of the block. */
-async function ask({ base, headers }: Place, digest: Digest, signal: AbortSignal | undefined): Promise<Said> {
+async function askBlock(place: Place, digest: Digest, signal: AbortSignal | undefined): Promise<Said<Uint8Array>> {
   const patience = AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), ...(signal === undefined ? [] : [signal])]);
   try {
-    // A redirect could lead to anything that this machine can reach.
-    const init = { headers, signal: patience, redirect: "manual" } as const;
-    const response = await fetch(`${base}/ipfs/${cidString(digest)}?format=raw`, init);
-    if (response.ok) return { bytes: await bodyOf(response, digest) };
-    await response.body?.cancel();
-    return { status: response.status, retryAfterMs: retryAfterMs(response.headers) };
+    return await askGateway(place, digest, "raw", patience, (response) => bodyOf(response, digest));
   } catch (error) {
     if (error instanceof ConclaveError) throw error;
     if (patience.aborted) throw blockMissing(digest, TIMEOUT_MS, error);
-    throw failed({ base }, digest, messageOf(error), error);
+    throw failed(place, digest, messageOf(error), error);
   }
 }
 

@@ -1,7 +1,9 @@
 import { createReadStream } from "node:fs";
 import { resolve } from "node:path";
+import { verifiedBlock } from "../../adapters/ipfs/block.ts";
 import { readCar } from "../../adapters/ipfs/car.ts";
 import { createKuboContentStore } from "../../adapters/ipfs/kubo-content-store.ts";
+import type { TranscriptSource } from "../../adapters/ipfs/transcript-source.ts";
 import { walkDag } from "../../adapters/ipfs/walk.ts";
 import { cidString } from "../../core/encoding/codec.ts";
 import { ConclaveError } from "../../core/errors.ts";
@@ -21,9 +23,8 @@ import {
   addressesOf,
   contentFlags,
   isSourceNamed,
-  openContentSource,
+  openTranscriptSource,
   type ContentFlags,
-  type ContentSource,
 } from "../shared/content-source.ts";
 import { rows } from "../shared/output.ts";
 import { DEFAULT_PINS, isSystemError, openPinsFolder } from "./pins-folder.ts";
@@ -121,7 +122,7 @@ async function fetchInto(what: string | undefined, options: Options, host: CliHo
     origins = addressesOf(found).map(String);
     return found;
   };
-  const source = await openContentSource(options, agents, host);
+  const source = await openTranscriptSource(options, agents, host);
   return closing(source, async () => {
     const failures = new Map<string, ConclaveError>();
     const store = { get: noting(failures, through(source, into, host.signal)) };
@@ -168,16 +169,16 @@ async function fetchDag(root: Digest, options: Options, host: CliHost, into: Con
   const isHere = !isSourceNamed(options) && (await into.isPinned(root, host.signal));
   const source = isHere
     ? { get: (digest: Digest) => into.get(digest, host.signal), close: async () => undefined }
-    : await openContentSource(options, none, host);
+    : await openTranscriptSource(options, none, host);
   await closing(source, async () => {
-    const bytes = (await heldBlock(root, into, host.signal)) ?? (await source.get(root, host.signal));
+    const bytes = (await heldBlock(root, into, host.signal)) ?? verifiedBlock(root, await source.get(root, host.signal));
     await requireOurs(root, bytes, options, host);
     const get: ContentStore["get"] = async (digest, signal) => (digest === root ? bytes : source.get(digest, signal));
     for await (const _ of walkDag(root, through({ get }, into, host.signal))) continue;
   });
 }
 
-async function closing<T>(source: Pick<ContentSource, "close">, action: () => Promise<T>): Promise<T> {
+async function closing<T>(source: Pick<TranscriptSource, "close">, action: () => Promise<T>): Promise<T> {
   try {
     return await action();
   } finally {
@@ -194,12 +195,9 @@ function through(
   return async (digest) => {
     const held = await heldBlock(digest, into, signal);
     if (held !== null) return held;
-    const bytes = await source.get(digest, signal);
-    const stored = await into.put(bytes, signal);
-    if (stored === digest) return bytes;
-    throw new ConclaveError("BLOCK_INVALID", `Fetch ${cidString(digest)} again: the source delivered another block`, {
-      cid: cidString(digest),
-    });
+    const bytes = verifiedBlock(digest, await source.get(digest, signal));
+    await into.put(bytes, signal);
+    return bytes;
   };
 }
 

@@ -21,7 +21,7 @@ export async function whyUndecided(
     const store = await openContentSource({}, () => committeeFirst(chain, requestId, signal), host);
     try {
       const { deliberation } = await readDeliberation({ chain, store, requestId, signal });
-      return (deliberation?.reasons ?? []).map(printable);
+      return (deliberation?.reasons() ?? []).map(printable);
     } finally {
       await store.close();
     }

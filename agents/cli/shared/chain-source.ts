@@ -108,6 +108,9 @@ async function findBase(flags: ChainFlags, host: CliHost): Promise<Base | null> 
   return deployment === null ? null : readDeployment(deployment);
 }
 
+/** Sorts files that are named by their chain's number by that number. */
+const byNumber = new Intl.Collator("en", { numeric: true });
+
 /** Finds the files that name the chain; none if the flags name it. Throws CONFIG_MISSING. */
 export function findPlace({ dir, deployment, oracle, registry }: ChainFlags, { cwd }: CliHost): ChainPlace {
   const named = deployment === undefined ? null : resolve(cwd, deployment);
@@ -118,7 +121,7 @@ export function findPlace({ dir, deployment, oracle, registry }: ChainFlags, { c
   if (existsSync(join(own, CONFIG_FILE))) return { folder: own, deployment: null };
   const files = globSync("deployments/*.json", { cwd });
   const [only] = files;
-  if (files.length > 1) throw missing(`--deployment FILE (one of ${files.toSorted().join(", ")})`);
+  if (files.length > 1) throw missing(`--deployment FILE (one of ${files.toSorted(byNumber.compare).join(", ")})`);
   return { folder: null, deployment: only === undefined ? null : resolve(cwd, only) };
 }
 

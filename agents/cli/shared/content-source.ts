@@ -6,6 +6,7 @@ import { multiaddr, type Multiaddr } from "@multiformats/multiaddr";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { blockMissing } from "../../adapters/ipfs/block.ts";
 import { createGatewaySource } from "../../adapters/ipfs/gateway-source.ts";
+import { createTranscriptSource, type TranscriptSource } from "../../adapters/ipfs/transcript-source.ts";
 import { LocalBlocks } from "../../adapters/ipfs/local-blocks.ts";
 import { peerIdFromPublicKey } from "../../adapters/libp2p/identity.ts";
 import type { Libp2pNetwork } from "../../adapters/libp2p/network.ts";
@@ -35,8 +36,12 @@ export const contentFlags: readonly OptionSpec[] = [
 
 /** Where an auditor gets blocks. */
 export interface ContentSource extends Pick<ContentStore, "get"> {
-  /** As `get`, but perhaps without the check of the hash: for audits, which check every hash themselves. */
-  readonly getUnchecked: ContentStore["get"];
+  /**
+   * Opens a source of the blocks of one transcript, which a gateway sends all at once. It may leave out the check of the hash: it is for
+   * audits, which check every hash themselves.
+   * @param maxBytes how much is held of what comes before it is asked for, unless the default
+   */
+  readonly openTranscript: (maxBytes?: number) => TranscriptSource;
   close(): Promise<void>;
 }
 
@@ -75,7 +80,11 @@ export async function openContentSource(
   }
   if (gateway !== undefined) {
     const url = parseUrl(gateway, "--gateway", "a gateway", "http://127.0.0.1:8080");
-    return checking({ ...createGatewaySource(url), close: async () => undefined });
+    return {
+      ...createGatewaySource(url),
+      openTranscript: (maxBytes) => createTranscriptSource(url, maxBytes),
+      close: async () => undefined,
+    };
   }
   if (store !== undefined) return openFolder(resolve(host.cwd, parseFolder(store, "--store")));
   const addresses = peer === undefined ? addressesOf(await agents()) : peer.map(parsePeer);
@@ -83,10 +92,23 @@ export async function openContentSource(
   return checking(await openPeers(addresses, host.signal, "Fetch blocks", way));
 }
 
+/** Opens a source of the blocks of one transcript, as `openContentSource` and its `openTranscript` do. */
+export async function openTranscriptSource(...named: Parameters<typeof openContentSource>): Promise<TranscriptSource> {
+  const source = await openContentSource(...named);
+  const { get, close } = source.openTranscript();
+  return {
+    get,
+    async close() {
+      await close();
+      await source.close();
+    },
+  };
+}
+
 /** A source that checks every hash in any case. */
 function checking(store: Pick<ContentStore, "get" | "close">): ContentSource {
   const get: ContentStore["get"] = (digest, signal) => store.get(digest, signal);
-  return { get, getUnchecked: get, close: () => store.close() };
+  return { get, openTranscript: () => ({ get, close: async () => undefined }), close: () => store.close() };
 }
 
 /**
@@ -116,10 +138,11 @@ async function openFolder(folder: string): Promise<ContentSource> {
     if (bytes !== null) return bytes;
     throw blockMissing(digest, 0);
   };
+  const close = async (): Promise<void> => undefined;
   return {
     get: async (digest) => held(digest, await blocks.read(digest)),
-    getUnchecked: async (digest) => held(digest, blocks.readUnchecked(digest)),
-    close: async () => undefined,
+    openTranscript: () => ({ get: async (digest) => held(digest, blocks.readUnchecked(digest)), close }),
+    close,
   };
 }
 

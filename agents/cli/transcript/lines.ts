@@ -111,7 +111,7 @@ export function factsOf(deliberation: Deliberation): readonly Fact[] {
   return [
     { name: "question", text: `"${printable(attempt.request.question)}"` },
     ...outcomeOf(report),
-    ...reasons.map((text) => ({ name: "last round", text: printable(text) })),
+    ...reasons().map((text) => ({ name: "last round", text: printable(text) })),
     { name: "protocol", text: protocol.title },
     { name: "audit", text: auditOf(report) },
   ];

@@ -3,7 +3,9 @@ import { lstat, rename, rm } from "node:fs/promises";
 import { resolve } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { verifiedBlock } from "../../adapters/ipfs/block.ts";
 import { writeCar } from "../../adapters/ipfs/car.ts";
+import type { TranscriptSource } from "../../adapters/ipfs/transcript-source.ts";
 import { ConclaveError, messageOf } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
 import { argumentOf } from "../../node/audit/argument.ts";
@@ -14,7 +16,7 @@ import { createAuditReader } from "../shared/audit-reader.ts";
 import { chainFlags, findChain, type ChainFlags } from "../shared/chain-source.ts";
 import type { CommandSpec } from "../shared/command.ts";
 import { committeeFirst } from "../shared/committee-first.ts";
-import { contentFlags, openContentSource, type ContentFlags, type ContentSource } from "../shared/content-source.ts";
+import { contentFlags, openTranscriptSource, type ContentFlags } from "../shared/content-source.ts";
 import { printable } from "../shared/output.ts";
 import { transcriptDot, transcriptSvg } from "./graph.ts";
 import { transcriptHtml } from "./html.ts";
@@ -52,7 +54,7 @@ export const transcript: CommandSpec<Options> = {
     if (json && form !== undefined)
       throw new ConclaveError("USAGE", `Print the transcript: give --json or --${form}`, { option: `--${form}` });
     const chain = await createAuditReader(await findChain(options, host), host.signal);
-    const store = await openContentSource(options, () => committeeFirst(chain, requestId, host.signal), host);
+    const store = await openTranscriptSource(options, () => committeeFirst(chain, requestId, host.signal), host);
     try {
       const { report, deliberation } = await readDeliberation({ chain, store, requestId, signal: host.signal });
       if (deliberation === null) {
@@ -91,10 +93,11 @@ async function requireFile(path: string): Promise<void> {
 }
 
 /** Writes the CAR; the file appears only once it is complete. */
-async function exportCar(path: string, root: Digest, store: ContentSource, signal: AbortSignal): Promise<void> {
+async function exportCar(path: string, root: Digest, store: TranscriptSource, signal: AbortSignal): Promise<void> {
   const part = partOf(path);
   try {
-    await pipeline(Readable.from(writeCar(root, (digest) => store.get(digest, signal))), createWriteStream(part));
+    const get = async (digest: Digest): Promise<Uint8Array> => verifiedBlock(digest, await store.get(digest, signal));
+    await pipeline(Readable.from(writeCar(root, get)), createWriteStream(part));
     await rename(part, path);
   } catch (error) {
     await rm(part, { force: true });

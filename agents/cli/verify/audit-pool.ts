@@ -4,7 +4,8 @@ import type { Certificate, Digest } from "../../core/types.ts";
 import type { VerifyOptions, VerifyReport } from "../../node/audit/report.ts";
 import { verifyRequest } from "../../node/audit/verify.ts";
 import type { Subject } from "../../node/audit/audit.ts";
-import { createRoom, type Room, type Visitor } from "./audit-room.ts";
+import type { TranscriptSource } from "../../adapters/ipfs/transcript-source.ts";
+import { createRoom } from "./audit-room.ts";
 import {
   inBatches,
   sentError,
@@ -24,7 +25,8 @@ export interface AuditPool {
 
 export interface AuditSources {
   readonly chain: Pick<VerifyOptions["chain"], "domain" | "certificate">;
-  readonly store: VerifyOptions["store"];
+  /** Opens a source of the blocks of one transcript, which holds at most `maxBytes` that nobody has asked for. */
+  readonly openTranscript: (maxBytes: number) => TranscriptSource;
   readonly signal: AbortSignal;
 }
 
@@ -39,8 +41,25 @@ export async function createAuditPool(
   smallBytes = SMALL_BYTES,
 ): Promise<AuditPool> {
   const room = createRoom(smallBytes);
+  const enter = (): UnderWay => {
+    const visitor = room.enter();
+    const blocks = sources.openTranscript(smallBytes);
+    return {
+      async get(digest, signal) {
+        const bytes = await blocks.get(digest, signal);
+        await visitor.take(bytes.length, signal);
+        return bytes;
+      },
+      async leave() {
+        visitor.leave();
+        await blocks.close();
+      },
+    };
+  };
   const auditors: readonly Verifier[] =
-    jobs === 1 ? [new Here(sources, room)] : Array.from({ length: jobs }, () => new Auditor(sources, room));
+    jobs === 1
+      ? [new Here(enter, sources.signal)]
+      : Array.from({ length: jobs }, () => new Auditor(enter, sources.signal));
   await Promise.all(auditors.map((auditor) => auditor.ready));
   const closed = new AbortController();
   const signal = AbortSignal.any([sources.signal, closed.signal]);
@@ -62,6 +81,13 @@ export async function createAuditPool(
   };
 }
 
+/** A transcript under way. */
+interface UnderWay {
+  /** Fetches a block once there is room for it. */
+  get(digest: Digest, signal: AbortSignal): Promise<Uint8Array>;
+  leave(): Promise<void>;
+}
+
 /** What a thread needs of the chain. */
 interface Verification extends Pick<Subject, "requestId" | "events"> {
   readonly signatures: Certificate["signatures"] | null;
@@ -80,16 +106,14 @@ interface Verifier {
 class Here implements Verifier {
   readonly ready: Promise<void> = Promise.resolve();
   readonly load = 0;
-  readonly #sources: AuditSources;
-  readonly #room: Room;
+  readonly #enter: () => UnderWay;
   readonly #closed = new AbortController();
   readonly #signal: AbortSignal;
   readonly #running = new Set<Promise<unknown>>();
 
-  constructor(sources: AuditSources, room: Room) {
-    this.#sources = sources;
-    this.#room = room;
-    this.#signal = AbortSignal.any([sources.signal, this.#closed.signal]);
+  constructor(enter: () => UnderWay, signal: AbortSignal) {
+    this.#enter = enter;
+    this.#signal = AbortSignal.any([signal, this.#closed.signal]);
   }
 
   async verify(asked: Verification): Promise<VerifyReport> {
@@ -109,23 +133,17 @@ class Here implements Verifier {
   }
 
   async #verify({ requestId, events, signatures, domain }: Verification): Promise<VerifyReport> {
-    const { store } = this.#sources;
     const signal = this.#signal;
-    const visitor = this.#room.enter();
-    const get: AuditSources["store"]["get"] = async (digest, ended) => {
-      const bytes = await store.get(digest, ended);
-      await visitor.take(bytes.length, ended ?? signal);
-      return bytes;
-    };
+    const underWay = this.#enter();
     try {
       return await verifyRequest({
         chain: { domain, requestEvents: async () => events, certificate: async () => signatures },
-        store: { get },
+        store: { get: (digest, ended = signal) => underWay.get(digest, ended) },
         requestId,
         signal,
       });
     } finally {
-      visitor.leave();
+      await underWay.leave();
     }
   }
 }
@@ -133,9 +151,9 @@ class Here implements Verifier {
 class Auditor implements Verifier {
   readonly ready: Promise<void>;
   readonly #worker = new Worker(new URL("./audit-worker.ts", import.meta.url));
-  readonly #sources: AuditSources;
-  readonly #room: Room;
-  readonly #visitors = new Map<number, Visitor>();
+  readonly #enter: () => UnderWay;
+  readonly #signal: AbortSignal;
+  readonly #underWay = new Map<number, UnderWay>();
   readonly #reports = new Map<number, (settled: Settled<VerifyReport>) => void>();
   readonly #calls = new Map<number, AbortController>();
   // A worker thread has no origin, unlike a window.
@@ -143,9 +161,9 @@ class Auditor implements Verifier {
   readonly #send = inBatches<ToAuditor>((messages) => this.#worker.postMessage(messages), setImmediate);
   #tasks = 0;
 
-  constructor(sources: AuditSources, room: Room) {
-    this.#sources = sources;
-    this.#room = room;
+  constructor(enter: () => UnderWay, signal: AbortSignal) {
+    this.#enter = enter;
+    this.#signal = signal;
     const started = Promise.withResolvers<void>();
     this.ready = started.promise;
     this.#worker.on("message", (messages: readonly FromAuditor[]) => {
@@ -168,14 +186,14 @@ class Auditor implements Verifier {
 
   async verify(asked: Verification): Promise<VerifyReport> {
     const id = this.#tasks++;
-    const visitor = this.#room.enter();
-    this.#visitors.set(id, visitor);
+    const underWay = this.#enter();
+    this.#underWay.set(id, underWay);
     const settled = await new Promise<Settled<VerifyReport>>((resolve) => {
       this.#reports.set(id, resolve);
       this.#send({ kind: "verify", id, ...asked, tellsProgress: false });
     });
-    this.#visitors.delete(id);
-    visitor.leave();
+    this.#underWay.delete(id);
+    await underWay.leave();
     return valueOf(settled);
   }
 
@@ -204,7 +222,7 @@ class Auditor implements Verifier {
   async #answer({ call, id, digest }: Extract<FromAuditor, { kind: "call" }>): Promise<void> {
     const forgotten = new AbortController();
     this.#calls.set(call, forgotten);
-    const signal = AbortSignal.any([this.#sources.signal, forgotten.signal]);
+    const signal = AbortSignal.any([this.#signal, forgotten.signal]);
     const answer: Delivered = await this.#fetch(id, digest, signal).then(
       (value) => ({ value }),
       (error: unknown) => ({ error: sentError(error) }),
@@ -214,8 +232,8 @@ class Auditor implements Verifier {
   }
 
   async #fetch(id: number, digest: Digest, signal: AbortSignal): Promise<Uint8Array> {
-    const bytes = await this.#sources.store.get(digest, signal);
-    await this.#visitors.get(id)?.take(bytes.length, signal);
-    return bytes;
+    const underWay = this.#underWay.get(id);
+    if (underWay === undefined) throw new Error("a verifying thread asks for a block after its report");
+    return underWay.get(digest, signal);
   }
 }

@@ -86,7 +86,7 @@ export async function verifyMany(invocation: Invocation<Options>, selection: Sel
     try {
       const pool = await createAuditPool(jobs, {
         chain: reader,
-        store: { get: store.getUnchecked },
+        openTranscript: store.openTranscript,
         signal: host.signal,
       });
       const run = { invocation, selection, source, state, store, jobs };

@@ -9,7 +9,7 @@ import { createAuditReader } from "../shared/audit-reader.ts";
 import { chainFlags, findChain, type ChainFlags } from "../shared/chain-source.ts";
 import type { CommandSpec, Invocation, Result } from "../shared/command.ts";
 import { committeeFirst } from "../shared/committee-first.ts";
-import { contentFlags, openContentSource, type ContentFlags } from "../shared/content-source.ts";
+import { contentFlags, openTranscriptSource, type ContentFlags } from "../shared/content-source.ts";
 import { printable, rows, type Row } from "../shared/output.ts";
 import { manyFlags, parseSelection, verifyMany, type ManyFlags } from "./many.ts";
 
@@ -43,12 +43,12 @@ async function refuseNone({ options, host }: Invocation<Options>): Promise<never
 async function verifyOne({ options, host, tell, json }: Invocation<Options>, requestId: RequestId): Promise<Result> {
   const chain = await createAuditReader(await findChain(options, host), host.signal);
   const agents = (): Promise<readonly AgentRecord[]> => committeeFirst(chain, requestId, host.signal);
-  const store = await openContentSource(options, agents, host);
+  const store = await openTranscriptSource(options, agents, host);
   try {
     const onProgress = json ? undefined : progressLines(tell);
     const report = await verifyRequest({
       chain,
-      store: { get: store.getUnchecked },
+      store,
       requestId,
       signal: host.signal,
       ...(onProgress === undefined ? {} : { onProgress }),

@@ -26,8 +26,8 @@ export interface Deliberation {
   readonly messages: readonly Spoken[];
   /** Indices of the messages by payload digest: several messages have the same payload if they say nothing. */
   readonly byPayload: ReadonlyMap<Digest, readonly number[]>;
-  /** PH14: in words, what the last complete round has and lacks. */
-  readonly reasons: readonly string[];
+  /** PH14: says in words what the last complete round has and lacks. It plays the protocol, which takes long under a hashgraph. */
+  readonly reasons: () => readonly string[];
 }
 
 /** TR8: reads the deliberation from the blocks that an audit has checked. Null if the chain has no decision to read. */
@@ -69,8 +69,13 @@ function readAll(
   });
   // A refused question was hung without a deliberation.
   const isRefused = protocol.refuseRequest(attempt) !== null;
-  const tally = found.reduce((before, { message }) => addMessage(before, message).tally, emptyTally);
-  const reasons = isRefused ? [] : (protocol.explain?.(attempt, tally) ?? []);
+  const reasons = (): readonly string[] => {
+    if (isRefused || protocol.explain === undefined) return [];
+    return protocol.explain(
+      attempt,
+      found.reduce((before, { message }) => addMessage(before, message).tally, emptyTally),
+    );
+  };
   const rendered = found.map(({ digest, message }) => renderedOf(attempt, protocol, digest, message));
   return { ...spokenIn(rendered), reasons };
 }

@@ -33,7 +33,7 @@ export interface Transcript {
   readonly argument: Argument;
   /** How many messages the root links. */
   readonly linked: number;
-  /** What the last complete round lacks for a decision, in words. */
+  /** What the last complete round lacks for a decision, in words; empty if the committee decided. */
   readonly reasons: readonly string[];
   /** The first block that cannot be fetched or is wrong; null if all were read. */
   readonly failure: { readonly cid: string | null; readonly reason: string } | null;
@@ -59,7 +59,7 @@ export function readTranscript(request: AuditRequest): Promise<Transcript | null
       messages: messages.map(saidOf),
       argument: argumentOf(deliberation),
       linked: report.messages,
-      reasons,
+      reasons: report.decision.status === "hung" ? reasons() : [],
       failure: failureOf(report),
     };
   });
