@@ -8,7 +8,13 @@ import { ConclaveError } from "../../agents/core/errors.ts";
 import type { RequestId, SeatIndex, SeatInfo } from "../../agents/core/types.ts";
 import type { ChainWriter, CertifiedDecision, BatchResult, Receipt } from "../../agents/ports/chain.ts";
 import { decisionOracleAbi } from "@conclave/contracts/abi";
-import { createCommitter, createRelayer, relay, REFUSED_FOR_GOOD, type Committer } from "../../agents/node/request/relay.ts";
+import {
+  createCommitter,
+  createRelayer,
+  relay,
+  REFUSED_FOR_GOOD,
+  type Committer,
+} from "../../agents/node/request/relay.ts";
 import { silentLog } from "../integration/world.ts";
 import { createMemoryHarness } from "./chain-memory.ts";
 import { createNodeHarness } from "./chain-node.ts";

@@ -36,7 +36,7 @@ describe("agents after a reorganization that is deeper than their finality", () 
     try {
       await until(async () => (await reader.requestState(request.id)).settled);
       await until(() => running.every(({ agent }) => agent.status().seats.length === 0));
-      assert.deepEqual(again, []);
+      assert.equal(again.length, 0);
       isTakenBack = true;
       chain.reorganize(BigInt(chain.blocks.length - 1));
       await until(() => again.length > 0);

@@ -74,7 +74,10 @@ export function createRelayer(
     const state = await chain.requestState(request.id, lifetime).catch(() => null);
     one.busy = false;
     if (state === null || !isAwaited(state, attempt)) return;
-    log.warn({ requestId: request.id.toString(), attempt }, "a reorganization took the decision back; submitting it again");
+    log.warn(
+      { requestId: request.id.toString(), attempt },
+      "a reorganization took the decision back; submitting it again",
+    );
     await bring(one);
   };
 
