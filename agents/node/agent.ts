@@ -75,6 +75,8 @@ export interface Agent {
  * longest period of a request, in 26 calls for logs at the usual range. `conclave agent claim` settles older requests.
  */
 const LOOK_BACK_BLOCKS = 50_400n;
+/** SE27: blocks above the replaced ones after which all nodes behind a URL show the new chain. */
+const SETTLING_BLOCKS = 16n;
 /** Requests that have waited and are read at once at a restart. */
 const FOUND_AT_ONCE = 32;
 
@@ -98,6 +100,8 @@ class RunningAgent implements Agent {
   private readonly retries = new Map<RequestId, { readonly failures: number; readonly againAtMs: number }>();
   private readonly storing: Outage;
   private followed: AgentFacts["chain"] = null;
+  /** SE27: the block until which decisions are looked for that the latest reorganization has taken back. */
+  private unsettledUntil = -1n;
 
   constructor(ports: AgentPorts, timing: AgentTiming, tokensPerRequest: number) {
     const lifetime = this.lifetime.signal;
@@ -154,15 +158,18 @@ class RunningAgent implements Agent {
     const onBatch = async (batch: EventBatch): Promise<void> => {
       // Once for all changed agents, since it reads the registry's current state.
       if (batch.events.some(({ kind }) => kind === "agentsChanged")) await this.persistently(() => this.refreshPeers());
-      if (this.followed !== null && batch.from <= this.followed.blockNumber)
+      if (this.followed !== null && batch.from <= this.followed.blockNumber) {
         for (const [requestId, progress] of this.progresses)
           this.progresses.set(requestId, afterReorganization(progress, batch.from));
+        this.unsettledUntil = this.followed.blockNumber + SETTLING_BLOCKS;
+      }
       for (const event of batch.events)
         await this.guarded(() => this.handle(event, cursor), `could not handle the chain event ${event.kind}`);
       await this.guarded(() => this.sit(batch.cursor.blockNumber, cursor), "could not look for seats");
       if (this.lifetime.signal.aborted) return;
       this.followed = { blockNumber: batch.cursor.blockNumber, atMs: this.ports.clock.now() };
       this.keeper.block();
+      if (batch.cursor.blockNumber <= this.unsettledUntil) this.relayer.reorganized();
       const unsettled = this.keeper.unsettled(batch.cursor.blockNumber - LOOK_BACK_BLOCKS);
       const open = [...this.progresses.keys(), ...unsettled];
       await this.store(() => cursor.advance(batch.cursor, openRequests(batch.events), open, this.trails.waited(open)));

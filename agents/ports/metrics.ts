@@ -6,7 +6,7 @@ import type { DecisionStatus } from "../core/types.ts";
  */
 export type AttemptEnd = DecisionStatus | "left";
 
-/** What became of a certificate. `refused`: a try failed, and another one follows. */
+/** What became of a certificate. `refused`: a try failed. */
 export type RelayEnd = "committed" | "already" | "refused";
 
 /** What an operator watches of a running agent. Counts are since the start of the process. */

@@ -223,8 +223,8 @@ function reading({
 }: Context): Pick<Conclave, "follow" | "read" | "history" | "faults" | "agentHistory" | "money"> {
   const { publicClient, subgraphUrl } = config;
   return {
-    follow: (requestId, options = {}) =>
-      guardedStream(followRequest(connection, requestId as RequestId, options, publicClient.pollingInterval)),
+    follow: (requestId, { pollIntervalMs = publicClient.pollingInterval, ...options } = {}) =>
+      guardedStream(followRequest(connection, requestId as RequestId, options, pollIntervalMs)),
     read: (requestId, signal) =>
       guarded(async () => {
         const progress = await context.progress(requestId, signal);

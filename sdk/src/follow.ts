@@ -1,6 +1,7 @@
 import { sleep } from "../../agents/adapters/chain/backoff.ts";
 import { readCommittee } from "../../agents/adapters/chain/committee.ts";
 import type { Connection } from "../../agents/adapters/chain/connection.ts";
+import { hashOf } from "../../agents/adapters/chain/follow.ts";
 import { readEventsOf, readHead } from "../../agents/adapters/chain/reader.ts";
 import { ConclaveError as CoreError } from "../../agents/core/errors.ts";
 import type { ChainEvent } from "../../agents/core/request/events.ts";
@@ -13,7 +14,7 @@ import {
   type Progress,
 } from "../../agents/core/request/progress.ts";
 import { unpackRound } from "../../agents/core/request/rounds.ts";
-import type { RequestId } from "../../agents/core/types.ts";
+import type { Hex, RequestId } from "../../agents/core/types.ts";
 
 /** Where a request stands, and how long. */
 export interface RequestProgress extends Progress {
@@ -34,7 +35,7 @@ export interface RequestUpdate extends RequestProgress {
 export interface FollowOptions {
   /** The cursor of the last update that was seen, or of the answer of `ask`. Without it the search begins at the deployment. */
   readonly from?: string;
-  /** Time between two looks at the chain. */
+  /** Time between two looks at the chain; the polling interval of the client if absent. */
   readonly pollIntervalMs?: number;
   readonly signal?: AbortSignal;
 }
@@ -53,6 +54,8 @@ interface Place {
 const BLOCK_RANGE = 2_000n;
 /** Depth below which no reorganisation is expected. */
 const DEEP_BLOCKS = 64n;
+/** Looks in a row in which no node has the block of the last state, before the chain counts as a shorter one. */
+const MISSING_LOOKS = 10;
 const CURSOR = /^f-(\d{1,15})-(\d{1,15})-([0-9a-f]{8})-(\d{1,4})$/;
 
 /**
@@ -62,19 +65,24 @@ const CURSOR = /^f-(\d{1,15})-(\d{1,15})-([0-9a-f]{8})-(\d{1,4})$/;
 export async function* followRequest(
   connection: Connection,
   requestId: RequestId,
-  { from, signal }: FollowOptions,
+  { from, signal }: Omit<FollowOptions, "pollIntervalMs">,
   pollIntervalMs: number,
 ): AsyncGenerator<RequestUpdate, void, void> {
   const start = from === undefined ? null : placeOf(from);
   let kept: readonly ChainEvent[] = [];
   let next = start?.asked ?? connection.deploymentBlock;
   let last = start;
+  const isTakenBack = createTakeBack(connection, signal);
   for (;;) {
     const { number: head } = await readHead(connection, signal);
     const range = { from: next, to: head, size: { current: BLOCK_RANGE, maximum: BLOCK_RANGE } };
     const events = [...kept, ...(await readEventsOf(connection, requestId, range, signal))];
     const updates = updatesOf(events);
     const current = updates.at(-1);
+    if (last !== null && !isAmong(updates, last) && !(await isTakenBack(last))) {
+      await sleep(pollIntervalMs, signal);
+      continue;
+    }
     if (current === undefined && (start === null || head > start.asked + DEEP_BLOCKS)) throw unknown(requestId);
     // What so many blocks have buried is not read again.
     if (current !== undefined && head - DEEP_BLOCKS > next) {
@@ -116,7 +124,7 @@ function updatesOf(events: readonly ChainEvent[]): readonly Step[] {
     // The draw after a request is an update, too, whether it was seen or not.
     const previous = steps.at(-1);
     const seen = previous === undefined ? 1 : previous.place.seen + (awaitedOf(previous.progress) === null ? 1 : 2);
-    steps.push({ progress, place: { asked, block: blockNumber, hash: blockHash.slice(2, 10), seen } });
+    steps.push({ progress, place: { asked, block: blockNumber, hash: digitsOf(blockHash), seen } });
   }
   return steps;
 }
@@ -143,11 +151,33 @@ async function draw(
 /** Returns how many of the steps were seen, as far as they are still on the chain. */
 function seenOf(steps: readonly Step[], last: Place | null): number {
   if (last === null) return 0;
-  const isThere = steps.some(({ place }) => place.block === last.block && place.hash === last.hash);
-  if (isThere) return steps.filter(({ place }) => place.seen <= last.seen).length;
+  if (isAmong(steps, last)) return steps.filter(({ place }) => place.seen <= last.seen).length;
   const before = steps.filter(({ place }) => place.block < last.block).length;
   // What was seen is gone: the state is another one, even if nothing has happened since.
   return Math.max(0, Math.min(before, steps.length - 1));
+}
+
+function isAmong(steps: readonly Step[], last: Place): boolean {
+  return steps.some(({ place }) => place.block === last.block && place.hash === last.hash);
+}
+
+/**
+ * Tells whether the chain has taken back the last state, which is not among the events that were read. Behind one URL there may be
+ * several nodes. One that lacks the newest blocks leaves their logs out and says nothing of it, so the block's hash decides.
+ */
+function createTakeBack(connection: Connection, signal: AbortSignal | undefined): (last: Place) => Promise<boolean> {
+  let missing = 0;
+  return async ({ block, hash, seen }) => {
+    if (seen === 0) return true;
+    const found = await connection.call(`Read block ${block}`, signal, (client) => hashOf(client, block));
+    missing = found === null ? missing + 1 : 0;
+    return found === null ? missing >= MISSING_LOOKS : digitsOf(found) !== hash;
+  };
+}
+
+/** Returns the digits of a block's hash that a place keeps. */
+function digitsOf(hash: Hex): string {
+  return hash.slice(2, 10);
 }
 
 function toUpdate(progress: Progress, place: Place): RequestUpdate {

@@ -1,17 +1,25 @@
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import { createSystemClock } from "../../agents/adapters/clock/system-clock.ts";
 import { createMemoryClock } from "../../agents/adapters/memory/clock.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
-import type { RequestId, SeatIndex } from "../../agents/core/types.ts";
+import type { RequestId, SeatIndex, SeatInfo } from "../../agents/core/types.ts";
 import type { ChainWriter, CertifiedDecision, BatchResult, Receipt } from "../../agents/ports/chain.ts";
-import { createCommitter, type Committer } from "../../agents/node/request/relay.ts";
-import { relay } from "../../agents/node/request/relay.ts";
+import { decisionOracleAbi } from "@conclave/contracts/abi";
+import {
+  createCommitter,
+  createRelayer,
+  relay,
+  REFUSED_FOR_GOOD,
+  type Committer,
+} from "../../agents/node/request/relay.ts";
 import { silentLog } from "../integration/world.ts";
 import { createMemoryHarness } from "./chain-memory.ts";
 import { createNodeHarness } from "./chain-node.ts";
-import { drawn } from "./chain-questions.ts";
-import { rejects } from "./chain.suite.ts";
+import { drawn, type Drawn } from "./chain-questions.ts";
+import { rejects, until } from "./chain.suite.ts";
 
 const WAIT_MS = 250;
 const receipt: Receipt = { transactionHash: "0xaa", blockNumber: 1n, gasUsed: 1n };
@@ -51,6 +59,14 @@ function bench(results: (ids: readonly number[]) => readonly BatchResult[] = (id
 }
 
 describe("committer", () => {
+  it("SE26: names errors that the oracle has", () => {
+    const names = new Set<unknown>(decisionOracleAbi.flatMap((item) => (item.type === "error" ? [item.name] : [])));
+    assert.deepEqual(
+      [...REFUSED_FOR_GOOD].filter((name) => !names.has(name)),
+      [],
+    );
+  });
+
   it("sends all decisions of the wait together, and none before", async () => {
     const { clock, calls, committer } = bench();
     const first = committer.commit(commitOf(1));
@@ -157,5 +173,90 @@ for (const [name, createHarness] of [
       assert.equal(first.transactionHash, second.transactionHash);
       assert.deepEqual(await relayAll(1), ["already", "already"]);
     });
+
+    it("SE26: gives a certificate up whose draw a reorganization has replaced, and one that is bad, after three turns", async () => {
+      const [chain, lifetime, writer] = [await harness.reader(), new AbortController(), await harness.writer(0)];
+      const clock = createSystemClock();
+      const committer = createCommitter({ writer, clock, log: silentLog }, 1, lifetime.signal);
+      const giveUp = async ({ request, awaited, committee, certificate }: Drawn, error: string): Promise<void> => {
+        let [refused, warned] = [0, 0];
+        const log = { ...silentLog, warn: () => void warned++ };
+        const ports = { chain, committer, clock, log, onRefused: () => void refused++ };
+        const attempt = { domain: chain.domain, request, attempt: 0, committee };
+        const relaying = relay(ports, attempt, awaited, 0 as SeatIndex, certificate, 1, lifetime.signal);
+        await rejects(relaying, "CHAIN_REVERTED", error);
+        assert.deepEqual([refused, warned], [3, 2]);
+      };
+      const bad = await drawn(harness);
+      const { decision, signatures } = bad.certificate;
+      await giveUp({ ...bad, certificate: { decision, signatures: signatures.slice(1) } }, "QuorumNotReached");
+      const replaced = await drawn(harness);
+      const firstNow = async (): Promise<SeatInfo | undefined> =>
+        (await chain.committee(replaced.request, replaced.awaited))[0];
+      // The seed block, the one after it, and some before: anvil takes a block's randomness from its parent.
+      while (isDeepStrictEqual(await firstNow(), replaced.committee[0])) await harness.reorganize(4);
+      await giveUp(replaced, "InvalidSignature");
+      const late = await drawn(harness);
+      await harness.passTime(late.request.terms.duration + 1);
+      await giveUp(late, "DeadlinePassed");
+    });
+
+    it("SE26: keeps trying after refusals that pass", async () => {
+      const [chain, clock, lifetime] = [await harness.reader(), createSystemClock(), new AbortController()];
+      const { request, awaited, committee, certificate } = await drawn(harness);
+      const refusing = ["WitnessMismatch", "WitnessMismatch", "SeedNotReady", "WitnessMismatch", "WitnessMismatch"];
+      const writer = await harness.writer(0);
+      const commit: Committer["commit"] = async (one) => {
+        const error = refusing.shift();
+        if (error !== undefined) throw new ConclaveError("CHAIN_REVERTED", `Commit: ${error}`, { error });
+        return writer.commit(one.request, one.awaited, one.certificate);
+      };
+      const ports = { chain, committer: { commit }, clock, log: silentLog };
+      const attempt = { domain: chain.domain, request, attempt: 0, committee };
+      const receipt = await relay(ports, attempt, awaited, 0 as SeatIndex, certificate, 1, lifetime.signal);
+      assert.ok(receipt !== "already");
+      assert.deepEqual(refusing, []);
+    });
   });
 }
+
+describe("a relayer after a reorganization: viem on anvil", async () => {
+  const harness = await createNodeHarness();
+  after(() => harness.stop());
+
+  it("SE27: submits a decision again that was taken back, as long as the draw is the same", async () => {
+    const [chain, writer] = [await harness.reader(), await harness.writer(0)];
+    const lifetime = new AbortController();
+    const announced: Uint8Array[] = [];
+    const gaveUp: object[] = [];
+    const log = { ...silentLog, error: (facts: object) => void gaveUp.push(facts) };
+    const network = { announce: async (_: string, data: Uint8Array) => void announced.push(data) };
+    const ports = { chain, writer, network, clock: createSystemClock(), log };
+    const relayer = createRelayer(ports, { relayBatchMs: 1, relayStaggerMs: 1 }, lifetime.signal);
+    const { request, awaited, committee, certificate } = await drawn(harness);
+    const attempt = { domain: chain.domain, request, attempt: 0, committee };
+    await relayer.certified(attempt, awaited, 0 as SeatIndex, certificate);
+    relayer.reorganized();
+    await setTimeout(100);
+    assert.deepEqual(relayer.counts(), { committed: 1, already: 0, refused: 0 });
+
+    await harness.reorganize(1);
+    assert.equal((await chain.requestState(request.id)).status, "requested");
+    relayer.reorganized();
+    relayer.reorganized();
+    await until(() => announced.length === 2);
+    assert.equal((await chain.requestState(request.id)).status, "decided");
+    assert.deepEqual(relayer.counts(), { committed: 2, already: 0, refused: 0 });
+
+    const firstNow = async (): Promise<SeatInfo | undefined> => (await chain.committee(request, awaited))[0];
+    await harness.reorganize(6);
+    while (isDeepStrictEqual(await firstNow(), committee[0])) await harness.reorganize(6);
+    relayer.reorganized();
+    await until(() => gaveUp.length === 1);
+    relayer.reorganized();
+    await setTimeout(100);
+    assert.deepEqual(relayer.counts(), { committed: 2, already: 0, refused: 3 });
+    assert.equal((await chain.requestState(request.id)).status, "requested");
+    lifetime.abort();
+  });
+});

@@ -6,6 +6,7 @@ import {
   createWalletClient,
   custom,
   http,
+  numberToHex,
   type Hex,
   type PublicClient,
   type WalletClient,
@@ -21,6 +22,7 @@ const QUESTION = { question: "Is 720 more than 500?", kind: "boolean" } as const
 /** Its document is nobody's. */
 const UNTOLD = { ...QUESTION, question: `${QUESTION.question}\nsource: ${cidString(sha256(utf8("nobody's")))}` };
 const ONE = 10n ** 18n;
+const EPOCH_BLOCKS = 160;
 
 let world: DecidedChain;
 let publicClient: PublicClient;
@@ -219,6 +221,37 @@ describe("sdk: following", () => {
       9,
     );
     assert.deepEqual([kindOf(decided as RequestUpdate), others.length], ["decided final", 0]);
+  });
+
+  it("takes no state back, and misses none, when a node is behind others at the same URL", async () => {
+    await world.chain.nextEpoch(EPOCH_BLOCKS);
+    const { requestId } = await conclave.ask({ ...QUESTION, appeals: 1, currency: "native" });
+    await world.decide(requestId);
+    const decidedIn = await publicClient.getBlockNumber();
+    // While it is behind, every second look reaches a node that lacks the blocks from the decision on.
+    let isBehind = false;
+    let looks = 0;
+    const seen = Promise.withResolvers<void>();
+    const node = http(world.chain.rpcUrl)({});
+    const request = async ({ method, params }: { method: string; params?: unknown }): Promise<unknown> => {
+      if (method === "eth_getLogs" && isBehind) looks += 1;
+      if (looks === 6) seen.resolve();
+      if (method !== "eth_getLogs" || looks % 2 === 0) return node.request({ method, params });
+      const [range] = params as readonly [object];
+      return node.request({ method, params: [{ ...range, toBlock: numberToHex(decidedIn - 1n) }] });
+    };
+    const behind = createPublicClient({ transport: custom({ request }), cacheTime: 0 });
+    const following = createConclave({ publicClient: behind, deployment: world.deployment }).follow(requestId, {
+      pollIntervalMs: 20,
+    });
+    const first = await take(following, 2, false);
+    isBehind = true;
+    const next = take(following, 1);
+    await Promise.race([next, seen.promise]);
+    await conclave.appeal(requestId);
+    const states = [...first, ...(await next)];
+    assert.deepEqual(states.map(kindOf), ["requested", "decided provisional", "requested"]);
+    assert.equal(states[2]?.attempt, 1);
   });
 
   it("tells a state that a reorganisation took back", async () => {

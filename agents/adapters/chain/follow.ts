@@ -231,7 +231,7 @@ function reorged(last: Cursor, wayOut: string): ConclaveError {
 }
 
 /** Returns the block's hash; null if the node does not have the block. */
-async function hashOf(client: Client, blockNumber: bigint): Promise<Hex | null> {
+export async function hashOf(client: Client, blockNumber: bigint): Promise<Hex | null> {
   return (await blockAt(client, blockNumber))?.hash ?? null;
 }
 

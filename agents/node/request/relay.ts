@@ -16,6 +16,11 @@ import type { AgentTiming } from "../config.ts";
 export interface Relayer {
   /** Never rejects: what fails is logged. */
   certified(attempt: Attempt, awaited: AwaitedRound, self: SeatIndex, certificate: Certificate): Promise<void>;
+  /**
+   * SE27: the chain has replaced blocks whose events were handled. Submits again each of the latest certificates whose attempt waits for
+   * its decision. A state that cannot be read is read again by the next call.
+   */
+  reorganized(): void;
   counts(): Readonly<Record<RelayEnd, number>>;
 }
 
@@ -23,6 +28,9 @@ export interface RelayerPorts extends Omit<RelayPorts, "committer" | "onRefused"
   readonly writer: ChainWriter;
   readonly network: Pick<Network, "announce">;
 }
+
+/** Most certificates that a relayer keeps after their commit, for a reorganization that takes it back. */
+const MAX_KEPT = 64;
 
 export function createRelayer(
   ports: RelayerPorts,
@@ -36,26 +44,68 @@ export function createRelayer(
     committer: createCommitter(ports, relayBatchMs, lifetime),
     onRefused: () => void counts.refused++,
   };
+  /** The latest certificates, the oldest first. */
+  const kept = new Set<Certified>();
+
+  const bring = async (one: Certified): Promise<void> => {
+    const { attempt, awaited, self, certificate } = one;
+    const requestId = attempt.request.id.toString();
+    one.busy = true;
+    try {
+      const receipt = await relay(relayPorts, attempt, awaited, self, certificate, relayStaggerMs, lifetime);
+      counts[receipt === "already" ? "already" : "committed"]++;
+      if (receipt !== "already")
+        log.info({ requestId, transaction: receipt.transactionHash, gas: receipt.gasUsed.toString() }, "committed");
+      // Not before the chain has the decision: whoever knows the root can read the decision, and act on it first.
+      await network
+        .announce(announcementTopic(chain.domain), encodeAnnouncement(attempt, certificate.decision.transcript))
+        .catch((error: unknown) => log.debug({ error: messageOf(error) }, "announcement failed"));
+    } catch (error) {
+      kept.delete(one);
+      if (!lifetime.aborted) log.error({ requestId, error: messageOf(error) }, "gave up relaying");
+    } finally {
+      one.busy = false;
+    }
+  };
+
+  const bringIfTakenBack = async (one: Certified): Promise<void> => {
+    const { request, attempt } = one.attempt;
+    one.busy = true;
+    const state = await chain.requestState(request.id, lifetime).catch(() => null);
+    one.busy = false;
+    if (state === null || !isAwaited(state, attempt)) return;
+    log.warn(
+      { requestId: request.id.toString(), attempt },
+      "a reorganization took the decision back; submitting it again",
+    );
+    await bring(one);
+  };
+
   return {
     async certified(attempt, awaited, self, certificate) {
       const { status, answer, round: ballot, transcript } = certificate.decision;
       const requestId = attempt.request.id.toString();
       log.info({ requestId, status, answer, round: ballot, transcript: cidString(transcript) }, "certified");
-      try {
-        const receipt = await relay(relayPorts, attempt, awaited, self, certificate, relayStaggerMs, lifetime);
-        counts[receipt === "already" ? "already" : "committed"]++;
-        if (receipt !== "already")
-          log.info({ requestId, transaction: receipt.transactionHash, gas: receipt.gasUsed.toString() }, "committed");
-        // Not before the chain has the decision: whoever knows the root can read the decision, and act on it first.
-        await network
-          .announce(announcementTopic(chain.domain), encodeAnnouncement(attempt, transcript))
-          .catch((error: unknown) => log.debug({ error: messageOf(error) }, "announcement failed"));
-      } catch (error) {
-        if (!lifetime.aborted) log.error({ requestId, error: messageOf(error) }, "gave up relaying");
-      }
+      const one = { attempt, awaited, self, certificate, busy: false };
+      kept.add(one);
+      const [oldest] = kept;
+      if (kept.size > MAX_KEPT && oldest !== undefined) kept.delete(oldest);
+      await bring(one);
+    },
+    reorganized() {
+      for (const one of kept) if (!one.busy) void bringIfTakenBack(one);
     },
     counts: () => ({ ...counts }),
   };
+}
+
+interface Certified {
+  readonly attempt: Attempt;
+  readonly awaited: AwaitedRound;
+  readonly self: SeatIndex;
+  readonly certificate: Certificate;
+  /** True while it is being brought, or its state is being read. */
+  busy: boolean;
 }
 
 export interface RelayPorts {
@@ -63,14 +113,32 @@ export interface RelayPorts {
   readonly committer: Committer;
   readonly clock: Clock;
   readonly log: Log;
-  /** Runs after each failed try; another one follows. */
+  /** Runs after each failed try. */
   readonly onRefused?: () => void;
 }
 
 /**
- * Submits a certificate once, whatever happens. The seats take turns in canonical order, one stagger apart; a seat whose turn
- * comes first checks whether the attempt has its decision. The chain accepts one decision per attempt, so a lost
- * confirmation or two relayers at once cost at most a reverted transaction.
+ * SE26: errors of the oracle with which it refuses a certificate for good, on the chain as it is: the period or the seed is over, the
+ * round or the draw is another one, or the certificate itself is bad. All others can pass, e.g. while a node is behind.
+ */
+export const REFUSED_FOR_GOOD: ReadonlySet<unknown> = new Set([
+  "DeadlinePassed",
+  "SeedExpired",
+  "NoBeacon",
+  "MalformedHeader",
+  "WitnessMismatch",
+  "InvalidSignature",
+
+  "InvalidDecision",
+  "QuorumNotReached",
+]);
+/** SE26: turns of a seat in a row in which the oracle has to refuse for good: one node may be on another fork, or behind. */
+const REFUSALS_IN_A_ROW = 3;
+
+/**
+ * Submits a certificate once, unless the oracle refuses it for good (SE26); then it throws that refusal. The seats take turns in
+ * canonical order, one stagger apart; a seat whose turn comes first checks whether the attempt has its decision. The chain accepts one
+ * decision per attempt, so a lost confirmation or two relayers at once cost at most a reverted transaction.
  */
 export async function relay(
   ports: RelayPorts,
@@ -84,7 +152,7 @@ export async function relay(
   const { request, committee } = attempt;
   const rank = canonicalRanks(attempt)[self] as number;
   await sleep(ports.clock, rank * staggerMs, signal);
-  for (;;) {
+  for (let refusals = 0; ;) {
     signal.throwIfAborted();
     try {
       if (!isAwaited(await ports.chain.requestState(request.id, signal), attempt.attempt)) return "already";
@@ -92,6 +160,9 @@ export async function relay(
     } catch (error) {
       signal.throwIfAborted();
       ports.onRefused?.();
+      const isForGood = error instanceof ConclaveError && REFUSED_FOR_GOOD.has(error.data["error"]);
+      refusals = isForGood ? refusals + 1 : 0;
+      if (refusals === REFUSALS_IN_A_ROW) throw error;
       ports.log.warn(
         { requestId: request.id.toString(), error: messageOf(error) },
         "could not commit; trying again in this seat's next turn",
