@@ -299,7 +299,7 @@ describe("the blocks of a transcript from a gateway", () => {
   async function serve(
     context: TestContext,
     change: (digest: Digest, bytes: Uint8Array) => Uint8Array | null = (_, bytes) => bytes,
-    car?: (response: ServerResponse, passOn: () => void) => void,
+    car?: (response: ServerResponse, pass: () => void) => unknown,
   ): Promise<Served> {
     const get = async (digest: Digest): Promise<Uint8Array> =>
       change(digest, await store.get(digest)) ?? Promise.reject(new Error("it is gone"));
@@ -309,9 +309,8 @@ describe("the blocks of a transcript from a gateway", () => {
     const server = createServer((request, response) => {
       const format = new URL(`http://x${request.url}`).searchParams.get("format") ?? "";
       asked.push(format);
-      const pass = (): void =>
-        void passOn(`${behind.url}${request.url}`, response).catch(() => response.destroy());
-      if (format === "car" && car !== undefined) car(response, pass);
+      const pass = (): void => void passOn(`${behind.url}${request.url}`, response).catch(() => response.destroy());
+      if (format === "car" && car !== undefined) void car(response, pass);
       else pass();
     });
     await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
@@ -348,9 +347,9 @@ describe("the blocks of a transcript from a gateway", () => {
 
   it("come all at once from a gateway that was busy first", async (context) => {
     let isBusy = true;
-    const { url, asked } = await serve(context, undefined, (response, passOn) => {
+    const { url, asked } = await serve(context, undefined, (response, pass) => {
       if (isBusy) response.writeHead(503, { "retry-after": "0.01" }).end();
-      else passOn();
+      else pass();
       isBusy = false;
     });
     assert.equal((await allFrom(url)).length, 4);
@@ -367,7 +366,10 @@ describe("the blocks of a transcript from a gateway", () => {
     });
     const held = await Promise.all(blocks.slice(0, -1).map((digest) => store.get(digest)));
     // The header and the CIDs of three blocks have 173 bytes.
-    const source = createTranscriptSource(url, held.reduce((sum, { length }) => sum + length, 200));
+    const source = createTranscriptSource(
+      url,
+      held.reduce((sum, { length }) => sum + length, 200),
+    );
     for (const digest of blocks) await source.get(digest);
     assert.deepEqual(asked, ["car", "raw"]);
   });

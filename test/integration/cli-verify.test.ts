@@ -111,7 +111,7 @@ describe("conclave verify of many requests", () => {
     );
     const underWay = new Set<number>();
     let most = 0;
-    const source = {
+    const blocks = {
       async get(digest: Digest): Promise<Uint8Array> {
         const { bytes, index } = owners.get(digest) ?? assert.fail(digest);
         if (bytes !== world.decisions[index]?.blocks[0]) {
@@ -122,7 +122,7 @@ describe("conclave verify of many requests", () => {
       },
       close: async () => undefined,
     };
-    const pool = await createAuditPool(2, { chain, openTranscript: () => source, signal }, 1);
+    const pool = await createAuditPool(2, { chain, openTranscript: () => blocks, signal }, 1);
     try {
       const reports = await Promise.all(
         world.decisions.map(async ({ attempt: { request } }, index) => {
@@ -145,7 +145,7 @@ describe("conclave verify of many requests", () => {
       const chain = await openChain(signal);
       const asked = Promise.withResolvers<void>();
       const ended = Promise.withResolvers<void>();
-      const source = {
+      const blocks = {
         get: (_: Digest, fetching?: AbortSignal): Promise<Uint8Array> =>
           new Promise((_resolve, reject) => {
             fetching?.addEventListener("abort", () => {
@@ -156,7 +156,7 @@ describe("conclave verify of many requests", () => {
           }),
         close: async () => undefined,
       };
-      const pool = await createAuditPool(jobs, { chain, openTranscript: () => source, signal });
+      const pool = await createAuditPool(jobs, { chain, openTranscript: () => blocks, signal });
       const [decision] = world.decisions;
       assert.ok(decision);
       const { id } = decision.attempt.request;

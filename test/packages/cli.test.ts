@@ -89,7 +89,7 @@ describe("the package conclave", () => {
       ["Ctrl-C, which reaches the whole terminal", (npx: number) => process.kill(-npx, "SIGINT")],
     ] as const)
       it(`ends in order under npx with ${name}, at ${wish}`, { timeout: 60_000 }, async () => {
-        for (const folder of ["blocks", "pins"]) await project.write(`kept/${folder}/.keep`, "");
+        for (const kept of ["blocks", "pins"]) await project.write(`kept/${kept}/.keep`, "");
         const serve = ["conclave", "serve", "--from", "kept", "--listen", "127.0.0.1:0", "--json"];
         const npx = spawn("npx", ["--no", `--script-shell=${shell}`, ...serve], {
           cwd: project.folder,

@@ -171,7 +171,8 @@ async function fetchDag(root: Digest, options: Options, host: CliHost, into: Con
     ? { get: (digest: Digest) => into.get(digest, host.signal), close: async () => undefined }
     : await openTranscriptSource(options, none, host);
   await closing(source, async () => {
-    const bytes = (await heldBlock(root, into, host.signal)) ?? verifiedBlock(root, await source.get(root, host.signal));
+    const bytes =
+      (await heldBlock(root, into, host.signal)) ?? verifiedBlock(root, await source.get(root, host.signal));
     await requireOurs(root, bytes, options, host);
     const get: ContentStore["get"] = async (digest, signal) => (digest === root ? bytes : source.get(digest, signal));
     for await (const _ of walkDag(root, through({ get }, into, host.signal))) continue;
