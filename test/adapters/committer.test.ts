@@ -213,8 +213,8 @@ for (const [name, createHarness] of [
       };
       const ports = { chain, committer: { commit }, clock, log: silentLog };
       const attempt = { domain: chain.domain, request, attempt: 0, committee };
-      const receipt = await relay(ports, attempt, awaited, 0 as SeatIndex, certificate, 1, lifetime.signal);
-      assert.ok(receipt !== "already");
+      const committed = await relay(ports, attempt, awaited, 0 as SeatIndex, certificate, 1, lifetime.signal);
+      assert.ok(committed !== "already");
       assert.deepEqual(refusing, []);
     });
   });

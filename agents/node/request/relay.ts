@@ -128,7 +128,6 @@ export const REFUSED_FOR_GOOD: ReadonlySet<unknown> = new Set([
   "MalformedHeader",
   "WitnessMismatch",
   "InvalidSignature",
-
   "InvalidDecision",
   "QuorumNotReached",
 ]);
