@@ -122,6 +122,7 @@ async function setUp(chain: LocalChain, agents: Agents): Promise<NodeHarness> {
   const options = { rpcUrl: proxy.url, chainId, oracle, registry };
   const client = createClient(chain, account);
   const tools = toolsOf(client, account);
+  let reorganizations = 0;
 
   const [token] = await loadArtifacts(["devnet/contracts/TestToken.sol:TestToken"], "default");
   if (token === undefined) throw new Error("there is no TestToken");
@@ -172,8 +173,9 @@ async function setUp(chain: LocalChain, agents: Agents): Promise<NodeHarness> {
     mine: (blocks) => client.mine({ blocks }),
     reorganize: async (blocks) => {
       await client.request({ method: "anvil_rollback", params: [blocks] } as never);
-      // The same blocks at the same time would be the same again.
-      await client.increaseTime({ seconds: 1 });
+      // The same blocks at the same time would be the same again, and a rollback takes back the time, too.
+      reorganizations += 1;
+      await client.increaseTime({ seconds: reorganizations });
       await client.mine({ blocks });
     },
     passTime: async (seconds) => {
