@@ -1,10 +1,10 @@
 import { commands as product, type CommandGroup } from "./commands.ts";
 import { runCli } from "./run-cli.ts";
 import type { CommandEntry } from "./shared/command.ts";
+import { whenOrphaned } from "./shared/when-orphaned.ts";
 
 /** Within this time further signals are the same wish: Ctrl-C reaches the whole terminal, and npx may send it on as well. */
 const ONE_WISH_MS = 1_000;
-const PARENT_CHECK_MS = 500;
 
 /**
  * Runs the command line of this process, and sets its exit code. Ends the process in order at a signal or, if npx or an npm script started
@@ -24,6 +24,7 @@ export async function runProcess(commands: readonly (CommandGroup | CommandEntry
       stop(signal);
     });
   }
+  // npm sends a signal to its shell, which dies of it without passing it on.
   if (process.env["npm_lifecycle_event"] !== undefined) whenOrphaned(() => stop("the end of npm"));
   const host = {
     stdout: (text: string) => void process.stdout.write(text),
@@ -33,14 +34,4 @@ export async function runProcess(commands: readonly (CommandGroup | CommandEntry
     signal: interrupted.signal,
   };
   process.exitCode = await runCli(process.argv.slice(2), host, commands);
-}
-
-/** Tells when the parent is gone: npm sends a signal to its shell, which dies of it without passing it on. */
-function whenOrphaned(tell: () => void): void {
-  const parent = process.ppid;
-  const check = setInterval(() => {
-    if (process.ppid === parent) return;
-    clearInterval(check);
-    tell();
-  }, PARENT_CHECK_MS).unref();
 }

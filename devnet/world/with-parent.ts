@@ -1,10 +1,4 @@
 // Loaded before an agent's own code: ends the agent in order when the process that started it is gone, however that ended.
-const parent = process.ppid;
-const CHECK_MS = 500;
+import { whenOrphaned } from "../../agents/cli/shared/when-orphaned.ts";
 
-const check = setInterval(() => {
-  if (process.ppid === parent) return;
-  // Once: a second signal would end the agent at once.
-  clearInterval(check);
-  process.kill(process.pid, "SIGTERM");
-}, CHECK_MS).unref();
+whenOrphaned(() => process.kill(process.pid, "SIGTERM"));

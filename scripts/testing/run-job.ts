@@ -110,12 +110,19 @@ function readMeter(text: string): Metered {
   return { ...(pid === undefined ? {} : { pid }), ...(cpu === undefined ? {} : { cpuSeconds: cpu / 1e6 }) };
 }
 
+/** Kills a process that has not ended by itself within its time. */
 async function kill(pid: number | undefined): Promise<void> {
-  await sleep(CLEAN_UP_MS);
+  if (pid === undefined) return;
+  for (const end = Date.now() + CLEAN_UP_MS; send(pid, 0) && Date.now() < end;) await sleep(50);
+  send(pid, "SIGKILL");
+}
+
+/** False if there is no such process. */
+function send(pid: number, signal: 0 | "SIGKILL"): boolean {
   try {
-    if (pid !== undefined) process.kill(pid, "SIGKILL");
+    return process.kill(pid, signal);
   } catch {
-    // It is gone.
+    return false;
   }
 }
 

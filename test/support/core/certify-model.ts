@@ -84,7 +84,6 @@ const NO_SIGNATURE = new Uint8Array(65);
 const attempt = inOrder();
 const [A, B] = twoRoots(attempt, 0, MODEL_SEATS - 1);
 const rooted = { A, B };
-const tallies = { A: A.tally, B: B.tally };
 const blocks = { A: A.transcript.rootBlock, B: B.transcript.rootBlock, bad: BAD_BLOCK };
 const roots = { A: A.transcript.root, B: B.transcript.root, bad: sha256(BAD_BLOCK) };
 
@@ -132,7 +131,7 @@ export class CoreSeat {
     switch (arrival.kind) {
       case "start":
         this.started = this.holds;
-        return this.apply(startCertify(this.state, this.context, tallies[this.holds]));
+        return this.apply(startCertify(this.state, this.context, rooted[this.holds].tally));
       case "learn":
         this.holds = "A";
         return [];
@@ -177,7 +176,7 @@ export class CoreSeat {
       secret: keyOf(this.self),
       timing,
       protocol: mbft,
-      tally: tallies[this.holds],
+      tally: rooted[this.holds].tally,
     };
   }
 
@@ -185,7 +184,7 @@ export class CoreSeat {
     if (this.wanted === null) throw new Error("nothing was asked for");
     const { root, digests } = this.wanted;
     this.wanted = null;
-    const held = [...messagesOf(tallies.A)].map((message) => messageBlock(encodeMessage(message)));
+    const held = [...messagesOf(A.tally)].map((message) => messageBlock(encodeMessage(message)));
     const loaded = digests.map((digest) => held.find((block) => block.digest === digest) ?? null);
     return this.apply(certifyLoaded(this.state, this.context, root, loaded));
   }
