@@ -5,7 +5,7 @@ import { createMemoryJournals } from "../../agents/adapters/memory/journal.ts";
 import type { BatchResult, ChainWriter, FinalRequest } from "../../agents/ports/chain.ts";
 import { createMemoryHarness } from "../adapters/chain-memory.ts";
 import { createNodeHarness } from "../adapters/chain-node.ts";
-import { unsettled } from "../adapters/chain-questions.ts";
+import { mineTo, unsettled } from "../adapters/chain-questions.ts";
 import { run } from "./keeper-world.ts";
 import { until } from "./world.ts";
 
@@ -18,9 +18,13 @@ for (const [name, createHarness] of [
     after(() => harness.stop());
 
     it("SE9: settles in one transaction what became final at about the same time; a record that the chain refuses holds back no other, and is settled later", async () => {
-      const all: FinalRequest[] = [];
-      for (let index = 0; index < 3; index += 1) all.push(await unsettled(harness));
       const [reader, writer] = [await harness.reader(), await harness.writer(0)];
+      // All three become final in the same 50 blocks: other blocks are another agent's turn.
+      const { number } = await reader.head();
+      await mineTo(harness, (number / 50n + 3n) * 50n - 20n);
+      const all: (FinalRequest & { readonly finalAt: bigint })[] = [];
+      for (let index = 0; index < 3; index += 1) all.push(await unsettled(harness));
+      assert.equal(new Set(all.map(({ finalAt }) => finalAt / 50n)).size, 1);
       const batches: (readonly BatchResult[])[] = [];
       // The first time the second record lacks a round.
       const settleAll: ChainWriter["settleAll"] = async (requests, signal) => {
