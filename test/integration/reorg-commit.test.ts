@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Address, Request, Terms } from "../../agents/core/types.ts";
+import type { RelayEnd } from "../../agents/ports/metrics.ts";
 import { booleanTerms } from "../support/core/committee.ts";
 import { memoryWorld, truthful, until } from "./world.ts";
 
@@ -35,7 +36,10 @@ describe("agents after a reorganization that is deeper than their finality", () 
     const ticker = setInterval(() => chain.mine(), 50);
     try {
       await until(async () => (await reader.requestState(request.id)).settled);
-      await until(() => running.every(({ agent }) => agent.status().seats.length === 0));
+      // An agent that is still waiting for its turn to relay would commit without this rule.
+      const hasRelayed = ({ committed, already }: Readonly<Record<RelayEnd, number>>): boolean =>
+        committed + already === 1;
+      await until(() => running.every(({ agent }) => hasRelayed(agent.facts().relays)));
       assert.equal(again.length, 0);
       isTakenBack = true;
       chain.reorganize(BigInt(chain.blocks.length - 1));
