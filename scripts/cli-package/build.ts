@@ -113,6 +113,7 @@ export async function buildCliPackage(): Promise<void> {
   write("README.md", readFileSync(join(templates, "README.md"), "utf8"));
   const minimum = "22.19";
   write("dist/start.mjs", readFileSync(join(templates, "start.mjs"), "utf8").replaceAll("MINIMUM", minimum));
+  cpSync(join(root, "scripts/lost-reader.mjs"), join(CLI_PACKAGE, "dist/lost-reader.mjs"));
   writeJson("package.json", {
     name: "conclave",
     version: own.version,

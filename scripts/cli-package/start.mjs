@@ -1,5 +1,8 @@
 #!/usr/bin/env node
-// Plain JavaScript that any Node can read, so that an old one says what it lacks. MINIMUM is put in by the build.
+// Plain JavaScript that any Node can read, so that an old one says what it lacks. MINIMUM is put in by the build,
+// and ./lost-reader.mjs beside this file.
+import "./lost-reader.mjs";
+
 const [wanted, found] = ["MINIMUM", process.versions.node].map((version) => version.split(".").map(Number));
 if (found[0] < wanted[0] || (found[0] === wanted[0] && found[1] < wanted[1])) {
   process.stderr.write(

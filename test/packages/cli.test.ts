@@ -75,6 +75,17 @@ describe("the package conclave", () => {
     await assert.rejects(project.run("conclave", "agent", "run", "--dir", "nowhere"), /CONFIG_INVALID|CONFIG_MISSING/);
   });
 
+  it("keeps its exit code when the reader of its output has gone", async () => {
+    const start = join(project.folder, "node_modules/conclave/dist/start.mjs");
+    for (const words of ["--help", "protocols"]) {
+      const child = spawn(process.execPath, [start, words], { stdio: ["ignore", "pipe", "pipe"] });
+      child.stdout.destroy();
+      const said = text(child.stderr);
+      const [code] = await once(child, "close");
+      assert.deepEqual([code, await said], [0, ""], words);
+    }
+  });
+
   it("checks a model in its own process of the engine", async () => {
     const model = "node_modules/conclave/models/conclave-small.gguf";
     assert.match(await project.run("conclave", "model", "check", model), /answers +5 of 5 kinds are valid/);
