@@ -1,8 +1,6 @@
 #!/usr/bin/env node
 // Plain JavaScript that any Node can read, so that an old one says what it lacks. MINIMUM is put in by the build,
-// and ./lost-reader.mjs beside this file.
-import "./lost-reader.mjs";
-
+// and lost-reader.mjs beside this file.
 const [wanted, found] = ["MINIMUM", process.versions.node].map((version) => version.split(".").map(Number));
 if (found[0] < wanted[0] || (found[0] === wanted[0] && found[1] < wanted[1])) {
   process.stderr.write(
@@ -10,4 +8,4 @@ if (found[0] < wanted[0] || (found[0] === wanted[0] && found[1] < wanted[1])) {
   );
   process.exit(1);
 }
-await import(new URL("cli.js", import.meta.url).href);
+for (const file of ["lost-reader.mjs", "cli.js"]) await import(new URL(file, import.meta.url).href);
