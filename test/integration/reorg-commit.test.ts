@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Address, Request, Terms } from "../../agents/core/types.ts";
 import { booleanTerms } from "../support/core/committee.ts";
-import { memoryWorld, truthful, until } from "./world.ts";
+import { memoryWorld, truthful } from "./world.ts";
+import { until } from "../support/until.ts";
 
 const consumer = `0x${"cc".repeat(20)}` as Address;
 const terms: Terms = { ...booleanTerms, fee: 26n * 10n ** 18n, duration: 3_600, appeals: 0 };
