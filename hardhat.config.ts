@@ -42,7 +42,7 @@ export default defineConfig({
       // Solidity reads the same vectors as TypeScript.
       fsPermissions: { readDirectory: ["test/vectors"] },
     },
-    mocha: { timeout: 60_000 },
+    mocha: { timeout: 900_000 },
   },
   networks: {
     // A fixed gas limit, the most that osaka allows a transaction. An estimate is exact, but for a gas price of zero and for

@@ -30,7 +30,7 @@ import type { WorldModel } from "./model.ts";
 /** Stake of an honest agent. */
 const STAKE = parseEther("1000");
 const POLL_MS = 200;
-const START_TIMEOUT_MS = 180_000;
+const START_TIMEOUT_MS = 600_000;
 const CONNECT_TIMEOUT_MS = 1_000;
 
 export interface World {

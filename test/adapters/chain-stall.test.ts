@@ -3,7 +3,8 @@ import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createChainReader } from "../../agents/adapters/chain/reader.ts";
 import { createNodeHarness, type NodeHarness } from "./chain-node.ts";
-import { startFollowing, stopFollowers, until } from "./chain.suite.ts";
+import { startFollowing, stopFollowers } from "./chain.suite.ts";
+import { until } from "../support/until.ts";
 
 const poll = { finalityDepth: 0, pollIntervalMs: 25 };
 

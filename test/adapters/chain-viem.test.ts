@@ -15,7 +15,8 @@ import type { OperatorActions } from "../../agents/ports/chain.ts";
 import { MIN_UNBONDING_SECONDS } from "../../scripts/deploy/deployment.ts";
 import { createNodeHarness, ONE, requestedIn, testKeys, type NodeHarness } from "./chain-node.ts";
 import { asked, drawn } from "./chain-questions.ts";
-import { assertOrdered, codesOf, rejects, startFollowing, stopFollowers, until } from "./chain.suite.ts";
+import { assertOrdered, codesOf, rejects, startFollowing, stopFollowers } from "./chain.suite.ts";
+import { until } from "../support/until.ts";
 import { defaultTerms } from "../../agents/core/request/terms.ts";
 
 const nobody = `0x${"11".repeat(20)}` as Address;
@@ -228,12 +229,8 @@ describe("chain: viem", () => {
       const { request, awaited, certificate } = await drawn(harness);
       const account = harness.accounts[5];
       assert.ok(account !== undefined);
-      const impatient = await createChainWriter({
-        ...harness.options,
-        account,
-        receiptPollMs: 20,
-        receiptTimeoutMs: 300,
-      });
+      const patience = { receiptPollMs: 20, receiptTimeoutMs: 300 };
+      const impatient = await createChainWriter({ ...harness.options, account, ...patience });
       harness.proxy.intercept = ({ method }) => (method === "eth_getTransactionReceipt" ? "drop" : null);
       assert.equal(await impatient.commit(request, awaited, certificate), "already");
       harness.proxy.intercept = () => null;
@@ -262,10 +259,10 @@ describe("chain: viem", () => {
       assert.ok(fees.length >= 2 && (fees[1] ?? 0n) * 100n >= (fees[0] ?? 0n) * 110n, fees.join(" "));
     });
 
-    it("replaces a transaction that was given up, so that the account can go on", async () => {
+    it("replaces a transaction that was given up, so that the account can go on", async (test) => {
       const account = harness.accounts[7];
       assert.ok(account !== undefined);
-      const writer = await createChainWriter({ ...harness.options, account, receiptPollMs: 20, receiptTimeoutMs: 999 });
+      const writer = await createChainWriter({ ...harness.options, account, receiptPollMs: 20 });
       const first = await drawn(harness);
       const second = await drawn(harness);
       const sent: { readonly nonce: number; readonly fee: bigint }[] = [];
@@ -277,7 +274,11 @@ describe("chain: viem", () => {
       };
       await harness.client.setAutomine(false);
       try {
-        await rejects(writer.commit(first.request, first.awaited, first.certificate), "CHAIN_TIMEOUT");
+        const givenUp = rejects(writer.commit(first.request, first.awaited, first.certificate), "CHAIN_TIMEOUT");
+        await until(() => sent.length === 1);
+        const late = test.mock.method(Date, "now", () => performance.timeOrigin + performance.now() + 200_000);
+        await givenUp;
+        late.mock.restore();
         const committing = writer.commit(second.request, second.awaited, second.certificate);
         await until(() => sent.length === 2);
         await harness.mine(1);

@@ -11,6 +11,7 @@ import { ANSWER_KINDS, type AnswerKind, type RequestId, type Terms } from "../..
 import type { ChainEvent } from "../../agents/core/request/events.ts";
 import type { ChainReader, BatchResult, Cursor, Receipt } from "../../agents/ports/chain.ts";
 import { dueOf } from "../../agents/core/request/progress.ts";
+import { until } from "../support/until.ts";
 import { asked, progressNow, drawNext, drawn, lastOf, wordOf, type ChainHarness } from "./chain-questions.ts";
 
 const WAIT_MS = 60_000;
@@ -387,14 +388,6 @@ function sampleOf(kind: AnswerKind): [Partial<Terms>, string, readonly bigint[],
   const highest = 2n ** 256n - 1n;
   const outcome = canonicalAnswer({ terms, question: "" }, answer)?.outcome ?? assert.fail(answer);
   return [{ kind, ...samples.terms }, answer, fits(highest, terms, answer) ? [] : [highest], BigInt(outcome)];
-}
-
-export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + WAIT_MS;
-  while (!(await condition())) {
-    assert.ok(Date.now() < deadline, `waited in vain for: ${condition.toString()}`);
-    await sleep(20);
-  }
 }
 
 export async function rejects(promise: Promise<unknown>, code: ErrorCode, revert?: string): Promise<ConclaveError> {

@@ -20,7 +20,7 @@ import { packRound } from "../support/memory-chain/rounds.ts";
 import type { EquivocationProof } from "../../agents/ports/chain.ts";
 import type { UnreadableProof } from "../../agents/ports/evidence.ts";
 import { attemptOf, signMessage } from "../support/core/committee.ts";
-import { until } from "../integration/world.ts";
+import { until } from "../support/until.ts";
 import { freshBlock } from "./content-store.suite.ts";
 
 const DAY_MS = 86_400_000;

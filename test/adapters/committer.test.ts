@@ -19,7 +19,8 @@ import { silentLog } from "../integration/world.ts";
 import { createMemoryHarness } from "./chain-memory.ts";
 import { createNodeHarness } from "./chain-node.ts";
 import { drawn, type Drawn } from "./chain-questions.ts";
-import { rejects, until } from "./chain.suite.ts";
+import { rejects } from "./chain.suite.ts";
+import { until } from "../support/until.ts";
 
 const WAIT_MS = 250;
 const receipt: Receipt = { transactionHash: "0xaa", blockNumber: 1n, gasUsed: 1n };
@@ -150,28 +151,33 @@ for (const [name, createHarness] of [
 
     it("commits in one transaction; one that is refused holds back no other, and the next relayer finds them done", async () => {
       const [chain, clock, lifetime] = [await harness.reader(), createSystemClock(), new AbortController()];
+      const batching = createMemoryClock();
       const relayed = [await drawn(harness), await drawn(harness)];
       const bad = await drawn(harness);
       const { decision, signatures } = bad.certificate;
       const tooFew = { ...bad, certificate: { decision, signatures: signatures.slice(1) } };
-      const relayAll = async (account: 0 | 1): Promise<readonly (Receipt | "already")[]> => {
+      const relayAll = async (account: 0 | 1, commits: number): Promise<readonly (Receipt | "already")[]> => {
         const writer = await harness.writer(account);
-        const committer = createCommitter({ writer, clock, log: silentLog }, 20, lifetime.signal);
+        const inner = createCommitter({ writer, clock: batching, log: silentLog }, WAIT_MS, lifetime.signal);
+        let waiting = 0;
+        const committer: Committer = { commit: (one) => (waiting++, inner.commit(one)) };
         const ports = { chain, committer, clock, log: silentLog };
         const refused = rejects(committer.commit(tooFew), "CHAIN_REVERTED", "QuorumNotReached");
-        const results = await Promise.all(
+        const results = Promise.all(
           relayed.map(({ request, awaited, committee, certificate }) => {
             const attempt = { domain: chain.domain, request, attempt: 0, committee };
             return relay(ports, attempt, awaited, 0 as SeatIndex, certificate, 1, lifetime.signal);
           }),
         );
+        await until(() => waiting === commits);
+        batching.advance(WAIT_MS);
         await refused;
         return results;
       };
-      const [first, second] = await relayAll(0);
+      const [first, second] = await relayAll(0, 3);
       assert.ok(first !== undefined && first !== "already" && second !== undefined && second !== "already");
       assert.equal(first.transactionHash, second.transactionHash);
-      assert.deepEqual(await relayAll(1), ["already", "already"]);
+      assert.deepEqual(await relayAll(1, 1), ["already", "already"]);
     });
 
     it("SE26: gives a certificate up whose draw a reorganization has replaced, and one that is bad, after three turns", async () => {

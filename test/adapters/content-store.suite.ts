@@ -28,6 +28,9 @@ export interface ContentSuiteOptions {
   readonly collectsItself?: true;
 }
 
+/** Longer than any call takes that is answered. */
+const PATIENT_MS = 60_000;
+
 /** A block that nobody has stored before. */
 export function freshBlock(...links: readonly Digest[]): { readonly bytes: Uint8Array; readonly digest: Digest } {
   const bytes = encodeBlock({ nonce: Uint8Array.from(randomBytes(16)), links: links.map((link) => ({ link })) });
@@ -98,9 +101,9 @@ export function contentStoreSuite(
       const startedAt = performance.now();
       await assert.rejects(impatient.get(digest), names("BLOCK_MISSING", digest));
       const waitedMs = performance.now() - startedAt;
-      assert.ok(waitedMs >= (options.alone === true ? 0 : 290) && waitedMs < 3_000, `${waitedMs} ms`);
+      assert.ok(waitedMs >= (options.alone === true ? 0 : 290) && waitedMs < 30_000, `${waitedMs} ms`);
       await impatient.close();
-      const patient = await world.open(0, 60_000);
+      const patient = await world.open(0, PATIENT_MS);
       await assert.rejects(patient.get(digest, AbortSignal.timeout(100)), names("BLOCK_MISSING", digest));
       await assert.rejects(patient.get(digest, AbortSignal.abort()), names("BLOCK_MISSING", digest));
     });
@@ -115,7 +118,7 @@ export function contentStoreSuite(
     });
 
     test("does not keep a pin if one of its blocks is missing", async (world) => {
-      const store = await world.open(0, 300);
+      const store = await world.open(0, 2_000);
       const absent = freshBlock();
       const root = freshBlock(absent.digest);
       await store.put(root.bytes);
@@ -127,7 +130,7 @@ export function contentStoreSuite(
     });
 
     test("ends waiting calls when it closes, and may be closed twice", async (world) => {
-      const store = await world.open(0, 60_000);
+      const store = await world.open(0, PATIENT_MS);
       const { digest } = freshBlock();
       const waiting = assert.rejects(store.get(digest), names("BLOCK_MISSING", digest));
       await sleep(20);
@@ -152,14 +155,14 @@ function allOld(): number {
 
 function ownerTests(test: Test): void {
   test("AV7: ends its own pins, never the other owner's", async (world) => {
-    const operator = await world.open(0, 300, "operator");
+    const operator = await world.open(0, PATIENT_MS, "operator");
     const [root = assert.fail()] = await putDiamond(operator);
     await operator.pin(root);
     const pin = (await operator.pins()).find((one) => one.root === root) ?? assert.fail("no pin");
     assert.ok(Math.abs(Date.now() - pin.sinceMs) < 60_000, `since ${pin.sinceMs}`);
     await operator.close();
 
-    const seat = await world.open(0, 300, "seat");
+    const seat = await world.open(0, PATIENT_MS, "seat");
     const isListed = async (store: CollectedStore): Promise<boolean> =>
       (await store.pins()).some((one) => one.root === root);
     assert.deepEqual([await isListed(seat), await seat.isPinned(root)], [false, true]);
@@ -170,7 +173,7 @@ function ownerTests(test: Test): void {
     assert.deepEqual([await isListed(seat), await seat.isPinned(root), await seat.unpin(root)], [false, true, false]);
     await seat.close();
 
-    const again = await world.open(0, 300, "operator");
+    const again = await world.open(0, PATIENT_MS, "operator");
     assert.equal(await isListed(again), true);
     assert.equal(await again.unpin(root), true);
     assert.deepEqual([await again.isPinned(root), await again.unpin(root)], [false, false]);
@@ -179,7 +182,7 @@ function ownerTests(test: Test): void {
 
 function unsweptTest(test: Test): void {
   test("AV7: removes no block, because the node does that itself", async (world) => {
-    const store = await world.open(0, 300);
+    const store = await world.open(0);
     const { bytes, digest } = freshBlock();
     await store.put(bytes);
     const nothing = { blocks: 0, bytes: 0, more: false };
@@ -191,7 +194,7 @@ function unsweptTest(test: Test): void {
 
 function sweepTests(test: Test): void {
   test("AV7: sweeps blocks below no pin; shared blocks stay while one root is kept", async (world) => {
-    const store = await world.open(0, 300);
+    const store = await world.open(0);
     const [shared, own, other, loose] = [freshBlock(), freshBlock(), freshBlock(), freshBlock()] as const;
     const first = freshBlock(shared.digest, own.digest);
     const second = freshBlock(shared.digest, other.digest);
@@ -215,18 +218,18 @@ function sweepTests(test: Test): void {
   });
 
   test("AV7: keeps what the other owner pinned", async (world) => {
-    const operator = await world.open(0, 300, "operator");
+    const operator = await world.open(0, PATIENT_MS, "operator");
     const digests = await putDiamond(operator);
     await operator.pin(digests[0] ?? assert.fail());
     await operator.close();
-    const seat = await world.open(0, 300, "seat");
+    const seat = await world.open(0, PATIENT_MS, "seat");
     const { blocks } = await seat.sweep({ beforeMs: allOld(), maxBlocks: 100 });
     assert.equal(blocks, 0);
     for (const digest of digests) assert.equal(await seat.has(digest), true);
   });
 
   test("AV7: leaves young blocks, and removes no more than its limit", async (world) => {
-    const store = await world.open(0, 300);
+    const store = await world.open(0);
     const blocks = Array.from({ length: 5 }, () => freshBlock());
     for (const { bytes } of blocks) await store.put(bytes);
     assert.equal((await store.sweep({ beforeMs: Date.now() - 60_000, maxBlocks: 9 })).blocks, 0);
@@ -243,7 +246,7 @@ function sweepTests(test: Test): void {
   });
 
   test("AV7: loses no block that is stored or pinned while it sweeps", async (world) => {
-    const store = await world.open(0, 300);
+    const store = await world.open(0);
     const blocks = Array.from({ length: 40 }, () => freshBlock());
     const root = freshBlock(...blocks.slice(20).map(({ digest }) => digest));
     for (const { bytes } of [...blocks, root]) await store.put(bytes);
@@ -272,13 +275,13 @@ function durabilityTests(test: Test): void {
     const [root = assert.fail()] = digests;
     await store.pin(root);
     await store.close();
-    const again = await world.open(0, 300);
+    const again = await world.open(0);
     for (const digest of digests) assert.equal(sha256(await again.get(digest)), digest);
     assert.equal(await again.isPinned(root), true);
   });
 
   test("names a damaged block in reads and pins; a put repairs it", async (world) => {
-    const store = await world.open(0, 300);
+    const store = await world.open(0);
     const damage = world.damage ?? assert.fail("this world cannot damage blocks");
     const child = freshBlock();
     const root = freshBlock(child.digest);

@@ -22,7 +22,8 @@ import type { Digest } from "../../agents/core/types.ts";
 import type { ContentStore } from "../../agents/ports/content-store.ts";
 import { contentStoreSuite, freshBlock, type ContentWorld } from "./content-store.suite.ts";
 import { startKuboLoopback } from "./kubo-loopback.ts";
-import { peerOf, signerKey, until } from "./network.suite.ts";
+import { peerOf, signerKey } from "./network.suite.ts";
+import { until } from "../support/until.ts";
 
 contentStoreSuite("memory", createMemoryWorld, { exchange: true, durable: true });
 contentStoreSuite("Helia with bitswap", createHeliaWorld, { exchange: true, durable: true });
@@ -38,7 +39,7 @@ async function createMemoryWorld(): Promise<ContentWorld> {
   const disks = [0, 1].map(() => ({ blocks: new Map<Digest, Uint8Array>(), pins: createMemoryPins() }));
   const opened: ContentStore[] = [];
   return {
-    async open(node, getTimeoutMs = 5_000, owner = "seat") {
+    async open(node, getTimeoutMs = 60_000, owner = "seat") {
       const store = createMemoryContentStore({ clock, hub, getTimeoutMs, owner, ...disks[node] });
       opened.push(store);
       return store;
@@ -60,10 +61,10 @@ async function createHeliaWorld(): Promise<ContentWorld> {
   for (const [i, network] of networks.entries()) {
     network.setPeers(networks.flatMap((other, j) => (i === j ? [] : [peerOf(j, other)])));
   }
-  await until("connected", () => networks.every((network) => network.connected().length === 1));
+  await until(() => networks.every((network) => network.connected().length === 1));
   const opened: ContentStore[] = [];
   return {
-    async open(node, getTimeoutMs = 15_000, owner = "seat") {
+    async open(node, getTimeoutMs = 60_000, owner = "seat") {
       const network = networks[node] ?? assert.fail(`no node ${node}`);
       const store = await createHeliaContentStore({
         libp2p: network.libp2p,
@@ -90,7 +91,8 @@ async function createHeliaWorld(): Promise<ContentWorld> {
 async function createKuboLoopbackWorld(): Promise<ContentWorld> {
   const server = await startKuboLoopback();
   return {
-    open: async (_, timeoutMs = 5_000, owner = "seat") => createKuboContentStore({ url: server.url, timeoutMs, owner }),
+    open: async (_, timeoutMs = 60_000, owner = "seat") =>
+      createKuboContentStore({ url: server.url, timeoutMs, owner }),
     async damage(_, digest, bytes) {
       server.blocks.set(cidOf(digest).toString(), bytes);
     },
@@ -177,7 +179,7 @@ describe("content store: Helia node", () => {
     `;
     try {
       const child = spawnSync(process.execPath, ["--input-type=module-typescript", "-e", script], {
-        timeout: 120_000,
+        timeout: 240_000,
         encoding: "utf8",
       });
       assert.deepEqual([child.status, child.stdout], [0, "BLOCK_MISSING\n"], child.stderr);

@@ -25,7 +25,8 @@ import { MIN_UNBONDING_SECONDS, deploy, planDeployment, type Deployment } from "
 import { DEFAULT_PRICES } from "../../scripts/deploy/prices.ts";
 import { withRpcServer, type RpcCall } from "../support/rpc-server.ts";
 import { startLocalChain, type LocalChain } from "../../devnet/local-chain.ts";
-import { rejects, until } from "./chain.suite.ts";
+import { rejects } from "./chain.suite.ts";
+import { until } from "../support/until.ts";
 
 const script = join(import.meta.dirname, "..", "..", "scripts", "deploy.ts");
 

@@ -17,6 +17,7 @@ import { LocalBlocks } from "../../agents/adapters/ipfs/local-blocks.ts";
 import { cidString } from "../../agents/core/encoding/codec.ts";
 import type { Digest } from "../../agents/core/types.ts";
 import type { ContentStore } from "../../agents/ports/content-store.ts";
+import { until } from "../support/until.ts";
 import { contentStoreSuite, freshBlock, putDiamond } from "./content-store.suite.ts";
 
 contentStoreSuite(
@@ -357,11 +358,15 @@ describe("the blocks of a transcript from a gateway", () => {
   });
 
   it("come one by one after as much of the CAR as there is room for", async (context) => {
+    let came = 0;
     const { url, asked } = await serve(context, undefined, async (response) => {
-      const chunks: Uint8Array[] = [];
-      for await (const chunk of writeCar(blocks[0]!, (digest) => store.get(digest))) chunks.push(chunk);
-      // Each chunk is a block; apart in time, so that none is read with the one after it.
-      for (const chunk of chunks) await new Promise((resolve) => response.write(chunk, () => setTimeout(resolve, 20)));
+      let sent = 0;
+      // The header, and then a block each. One leaves when all before it have come, so that none is read with the one after it.
+      for await (const chunk of writeCar(blocks[0]!, (digest) => store.get(digest))) {
+        await until(() => came >= sent - 1 || response.destroyed);
+        response.write(chunk);
+        sent += 1;
+      }
       response.end();
     });
     const held = await Promise.all(blocks.slice(0, -1).map((digest) => store.get(digest)));
@@ -370,7 +375,7 @@ describe("the blocks of a transcript from a gateway", () => {
       url,
       held.reduce((sum, { length }) => sum + length, 200),
     );
-    for (const digest of blocks) await source.get(digest);
+    await Promise.all(blocks.map((digest) => source.get(digest).then(() => (came += 1))));
     assert.deepEqual(asked, ["car", "raw"]);
   });
 

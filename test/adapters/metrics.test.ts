@@ -16,17 +16,21 @@ import { readMetrics, servedMetrics, type ServedMetrics } from "./fixtures/metri
 import { completion, reply, startOpenAiServer, stream, type Handler } from "./fixtures/openai-server.ts";
 import { tinyGguf } from "./fixtures/tiny-gguf.ts";
 import { modelRequest, never } from "./model.suite.ts";
+import { until } from "../support/until.ts";
 
 const { gguf, load } = await llamaModels();
 const failures = (kind: string): string => `conclave_model_failures_total{kind="${kind}"}`;
 
 /** Polls until the series has the value, but not so often that the server refuses. */
 async function reaches(metrics: ServedMetrics, series: string, value: number): Promise<void> {
-  for (let i = 0; i < 100 && (await metrics.read()).get(series) !== value; i++) await sleep(250);
-  assert.equal((await metrics.read()).get(series), value, series);
+  await until(async () => {
+    if ((await metrics.read()).get(series) === value) return true;
+    await sleep(250);
+    return false;
+  });
 }
 
-describe("metrics of an embedded model", { timeout: 120_000 }, () => {
+describe("metrics of an embedded model", () => {
   it("count tokens, time to the first token, the time of an answer, and tokens per second", async () => {
     const metrics = await servedMetrics();
     const model = metrics.measured(await load({ path: gguf() }));
@@ -106,7 +110,7 @@ describe("metrics of an embedded model", { timeout: 120_000 }, () => {
       assert.ok(bytes > 20 * 2 ** 20 && bytes < 400 * 2 ** 20, String(bytes));
       await writeFile(path, tinyGguf({ seed: 99 }));
       process.kill(pids[1]!, "SIGKILL");
-      await sleep(100);
+      await reaches(metrics, "conclave_model_process_restarts_total", 2);
       await assert.rejects(model.ask(modelRequest(), never()), { code: "MODEL_DIGEST_WRONG" });
       assert.equal((await metrics.read()).get(failures("unloadable")), 1);
     } finally {
@@ -143,7 +147,8 @@ describe("metrics of a model behind HTTP", () => {
     for (const [kind, handler] of cases) {
       const server = await startOpenAiServer(handler);
       const endpoints = [{ provider: "openai", baseUrl: server.url, model: "m" }] as const;
-      const options: OpenAiModelOptions = { endpoints, timeoutMs: 2_000, retries: 0, concurrency: 1, waiting: 1 };
+      const timeoutMs = kind === "timeout" ? 1_000 : 60_000;
+      const options: OpenAiModelOptions = { endpoints, timeoutMs, retries: 0, concurrency: 1, waiting: 1 };
       const metrics = await servedMetrics();
       const model: Model = metrics.measured(createOpenAiModel(options));
       await assert.rejects(model.ask(modelRequest(), never()), kind);

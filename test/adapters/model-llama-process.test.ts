@@ -15,10 +15,13 @@ import type { Model, ModelResponse } from "../../agents/ports/model.ts";
 import { llamaModels, longAnswer } from "./fixtures/llama-models.ts";
 import { tinyGguf, writeTinyGguf } from "./fixtures/tiny-gguf.ts";
 import { failsWith, modelRequest, never } from "./model.suite.ts";
+import { until } from "../support/until.ts";
 
 const { directory, gguf, load } = await llamaModels();
 /** Hundreds of layers make a long answer last for seconds. */
 const slowFile = gguf({ layers: 150, context: 1024 });
+/** Other processes slow single calls down; a call that waits for an aborted one is slow each time. */
+const FASTEST_OF = 5;
 
 describe("model: llama, process", () => {
   it("really stops an aborted generation, so that the next call has the sequence", async () => {
@@ -34,9 +37,12 @@ describe("model: llama, process", () => {
       async () => await assert.rejects(model.ask(long, never()), failsWith("MODEL_FAILED", "truncated")),
     );
     assert.ok(fullMs > 500, `the test's model is too fast: ${fullMs} ms`);
-    await assert.rejects(model.ask(long, AbortSignal.timeout(50)), failsWith("MODEL_FAILED", "timeout"));
-    const nextMs = await timed(async () => await model.ask(short, never()));
-    assert.ok(nextMs < fullMs / 2, `${nextMs} of ${fullMs} ms`);
+    const nextMs: number[] = [];
+    for (let round = 0; round < FASTEST_OF; round++) {
+      await assert.rejects(model.ask(long, AbortSignal.timeout(50)), failsWith("MODEL_FAILED", "timeout"));
+      nextMs.push(await timed(async () => await model.ask(short, never())));
+    }
+    assert.ok(Math.min(...nextMs) < fullMs / 2, `${nextMs.join()} of ${fullMs} ms`);
     await model.close();
   });
 
@@ -65,13 +71,17 @@ describe("model: llama, process", () => {
     );
     const fullMs = performance.now() - startMs;
     assert.ok(fullMs > 200, `the test's model is too fast: ${fullMs} ms`);
-    await assert.rejects(
-      model.ask(modelRequest({ user }), AbortSignal.timeout(20)),
-      failsWith("MODEL_FAILED", "timeout"),
-    );
-    const nextMs = performance.now();
-    await assert.rejects(model.ask(modelRequest({ maxTokens: 12 }), never()), failsWith("MODEL_FAILED", "truncated"));
-    assert.ok(performance.now() - nextMs < fullMs / 2, `${performance.now() - nextMs} of ${fullMs} ms`);
+    const nextMs: number[] = [];
+    for (let round = 0; round < FASTEST_OF; round++) {
+      await assert.rejects(
+        model.ask(modelRequest({ user }), AbortSignal.timeout(20)),
+        failsWith("MODEL_FAILED", "timeout"),
+      );
+      const begunMs = performance.now();
+      await assert.rejects(model.ask(modelRequest({ maxTokens: 12 }), never()), failsWith("MODEL_FAILED", "truncated"));
+      nextMs.push(performance.now() - begunMs);
+    }
+    assert.ok(Math.min(...nextMs) < fullMs / 2, `${nextMs.join()} of ${fullMs} ms`);
     assert.equal(pids.length, 1);
     await model.close();
   });
@@ -100,7 +110,7 @@ describe("model: llama, process", () => {
     const stop = new AbortController();
     const asks = Array.from(
       { length: 300 },
-      async () => await model.ask(modelRequest({ schema: longAnswer }), stop.signal),
+      async () => await model.ask(modelRequest({ schema: longAnswer, maxTokens: 900 }), stop.signal),
     );
     const settled = Promise.allSettled(asks);
     await sleep(50);
@@ -136,7 +146,8 @@ describe("model: llama, process", () => {
     const answers = await Promise.all([streamed, beside, waiting]);
     assert.equal(parts.join(""), JSON.stringify(answers[0].fields));
     assert.ok(answers.every(({ fields }) => fields["answer"] !== undefined));
-    assert.equal(pids.length, 2);
+    // Before the kill arrives, a busy machine may have given all answers.
+    await until(() => pids.length === 2);
     await model.close();
     assert.equal(ends.length, 1, "an intended end is not counted");
     assert.match(ends[0] ?? "", /^SIGSEGV/u);
@@ -146,12 +157,12 @@ describe("model: llama, process", () => {
   it("fails only a call during which it dies twice", async () => {
     const pids: number[] = [];
     const model = await load({
-      path: gguf({ layers: 40, context: 1024 }),
+      path: slowFile,
       sequences: 3,
       onStart: (pid) => pids.push(pid),
     });
     const failing = assert.rejects(
-      model.ask(modelRequest({ schema: longAnswer, maxTokens: 500 }), never()),
+      model.ask(modelRequest({ schema: longAnswer, maxTokens: 900 }), never()),
       failsWith("MODEL_FAILED", "crashed", /SIGSEGV/u),
     );
     /** Kills the process while it answers this call; it also answers the long call then. */
@@ -161,7 +172,7 @@ describe("model: llama, process", () => {
       });
     let round = 1;
     const first = killed();
-    while (pids.length < 2) await sleep(10);
+    await until(() => pids.length === 2);
     round = 2;
     const second = killed();
     for (const answer of [await first, await second]) assert.ok(answer.fields["answer"]);
@@ -208,8 +219,7 @@ describe("model: llama, process", () => {
           (stat) => / Z /u.test(stat),
           () => true,
         );
-      for (let i = 0; i < 100 && !(await isGone()); i++) await sleep(30);
-      assert.ok(await isGone());
+      await until(isGone);
     },
   );
 });
@@ -312,16 +322,17 @@ describe("model: llama, files", () => {
   it("does not restart with another file under the old digest, but does with the old file", async () => {
     const path = gguf();
     const pids: number[] = [];
-    const model = await opens(path, pids);
+    const ended = Promise.withResolvers<string>();
+    const model = await load({ path, onStart: (pid) => pids.push(pid), onEnd: ended.resolve });
     const content = await readFile(path);
     writeTinyGguf(path, { prompt: "user-only", seed: 99 });
     process.kill(pids[0]!, "SIGKILL");
-    await sleep(50);
+    await ended.promise;
     await assert.rejects(model.ask(modelRequest(), never()), failsWith("MODEL_DIGEST_WRONG"));
     await assert.rejects(model.ask(modelRequest(), never()), failsWith("MODEL_DIGEST_WRONG"));
     assert.equal(pids.length, 1);
     await writeFile(path, content);
-    while (pids.length < 2) await sleep(20);
+    await until(() => pids.length === 2);
     assert.ok((await model.ask(modelRequest(), never())).fields["answer"]);
     await model.close();
   });

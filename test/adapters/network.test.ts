@@ -17,8 +17,8 @@ import { startNode, type AgentLibp2p } from "../../agents/adapters/libp2p/node.t
 import { createMemoryHub } from "../../agents/adapters/memory/network.ts";
 import { createMemoryClock } from "../../agents/adapters/memory/clock.ts";
 import { utf8 } from "../../agents/core/encoding/bytes.ts";
-import { assertBelow } from "../support/assertions.ts";
-import { networkSuite, peerOf, publicKeyOf, record, signerKey, signerOf, until } from "./network.suite.ts";
+import { networkSuite, peerOf, publicKeyOf, record, signerKey, signerOf } from "./network.suite.ts";
+import { until } from "../support/until.ts";
 
 const LOCAL = "/ip4/127.0.0.1/tcp/0";
 const PROTOCOL = "/conclave/frames/1";
@@ -104,7 +104,7 @@ describe("network: libp2p against hostile peers", () => {
           } catch {
             // Already reset.
           }
-          await until("reset", () => stream.status !== "open");
+          await until(() => stream.status !== "open");
           assert.deepEqual(received, []);
           assert.ok(events.some(({ kind }) => kind === "streamRefused"));
         },
@@ -124,21 +124,22 @@ describe("network: libp2p against hostile peers", () => {
       const refusals = (): number => events.filter(({ kind }) => kind === "connectionRefused").length;
       const open = (): number => victim.libp2p.getConnections().length;
       try {
-        await Promise.all(strangers.map((stranger) => stranger.dial(target).catch(() => undefined)));
-        await until("refused", () => refusals() === many - networkBounds.strangersPerHost);
-        await until("closed", () => open() === networkBounds.strangersPerHost);
+        // One after another: on a busy machine some of many handshakes at once take longer than one may.
+        for (const stranger of strangers) await stranger.dial(target).catch(() => undefined);
+        await until(() => refusals() === many - networkBounds.strangersPerHost);
+        await until(() => open() === networkBounds.strangersPerHost);
         const received = record(victim);
         (await openRaw(attacker, victim)).send(frame(utf8("an agent")));
-        await until("frame", () => received.length === 1);
+        await until(() => received.length === 1);
         // Whoever leaves makes room.
         await strangers[0]?.stop();
         const [late] = [
           await startNode({ identity: await generateKeyPair("Ed25519"), listen: [], bounds: networkBounds }),
         ];
         strangers.push(late);
-        await until("room", () => open() === networkBounds.strangersPerHost);
+        await until(() => open() === networkBounds.strangersPerHost);
         await late.dial(target);
-        await until("taken", () => open() === networkBounds.strangersPerHost + 1);
+        await until(() => open() === networkBounds.strangersPerHost + 1);
       } finally {
         for (const stranger of strangers) await stranger.stop();
       }
@@ -167,11 +168,12 @@ describe("network: libp2p against hostile peers", () => {
       const slow = await Promise.all(
         Array.from({ length: 8 }, () => attacker.dialProtocol(target, "/slow").catch(() => null)),
       );
-      const [connection] = victim.libp2p.getConnections();
-      assertBelow(connection?.streams.filter(({ direction }) => direction === "inbound").length, 5);
-      assertBelow(slow.filter((stream) => stream?.status === "open").length, 5);
+      const inbound = (): number =>
+        victim.libp2p.getConnections()[0]?.streams.filter(({ direction }) => direction === "inbound").length ??
+        Infinity;
+      await until(() => inbound() < 5 && slow.filter((stream) => stream?.status === "open").length < 5);
       frames.send(frame(utf8("still here")));
-      await until("frame", () => received.length === 1);
+      await until(() => received.length === 1);
     });
   });
 
@@ -185,7 +187,7 @@ describe("network: libp2p against hostile peers", () => {
       a.setPeers([{ ...peerOf(1, impostor) }]);
       a.send(signerOf(1), utf8("for agent 1 only"));
       const received = record(impostor);
-      await until("a failed dial", () => events.some(({ kind }) => kind === "linkDown"));
+      await until(() => events.some(({ kind }) => kind === "linkDown"));
       await sleep(300);
       assert.deepEqual([a.connected(), impostor.connected(), received], [[], [], []]);
     } finally {
@@ -203,11 +205,11 @@ describe("network: libp2p against hostile peers", () => {
         const received = record(victim);
         const stream = await openRaw(attacker, victim);
         stream.send(Buffer.concat([frame(utf8("fine")), bytes]));
-        await until("reset", () => stream.status !== "open");
+        await until(() => stream.status !== "open");
         assert.ok(events.some(({ kind }) => kind === "frameRefused"));
         const again = await openRaw(attacker, victim);
         again.send(frame(utf8("fine again")));
-        await until("second frame", () => received.length === 2);
+        await until(() => received.length === 2);
         assert.deepEqual(
           received.map(({ from, text }) => [from, text]),
           [
@@ -226,7 +228,7 @@ describe("network: libp2p against hostile peers", () => {
       const stream = await openRaw(attacker, victim);
       for (const byte of frame(utf8("slow"))) stream.send(Uint8Array.of(byte));
       stream.send(frame(new Uint8Array(networkBounds.frameBytes)));
-      await until("both", () => sizes.length === 2);
+      await until(() => sizes.length === 2);
       assert.deepEqual(sizes, [4, networkBounds.frameBytes]);
     });
   });
@@ -236,10 +238,10 @@ describe("network: libp2p against hostile peers", () => {
       const received = record(victim);
       const first = await openRaw(attacker, victim);
       first.send(frame(utf8("1")));
-      await until("first", () => received.length === 1);
+      await until(() => received.length === 1);
       const second = await openRaw(attacker, victim);
       second.send(frame(utf8("2")));
-      await until("replaced", () => first.status !== "open" && received.length === 2);
+      await until(() => first.status !== "open" && received.length === 2);
     });
   });
 
@@ -249,7 +251,7 @@ describe("network: libp2p against hostile peers", () => {
       victim.onFrame(() => victim.setPeers([]));
       const stream = await openRaw(attacker, victim);
       stream.send(Buffer.concat([frame(utf8("1")), frame(utf8("2")), frame(utf8("3"))]));
-      await until("reset", () => stream.status !== "open");
+      await until(() => stream.status !== "open");
       assert.deepEqual(
         received.map(({ text }) => text),
         ["1"],
@@ -274,7 +276,7 @@ describe("network: libp2p against hostile peers", () => {
             if (!stream.send(frame(new Uint8Array(32_768 - i)))) await stream.onDrain();
             if (betweenMs > 0) await sleep(betweenMs);
           }
-          await until("all", () => sizes.length === 96);
+          await until(() => sizes.length === 96);
         } finally {
           clearInterval(sample);
         }
@@ -300,7 +302,7 @@ describe("network: libp2p against hostile peers", () => {
         { signer: signerOf(3), publicKey: publicKeyOf(4), multiaddrs: [] },
         { ...peerOf(1, b), multiaddrs: ["nonsense", "/ip4/1.2.3.4/udp/1", "/unix/tmp%2Fx", ...b.multiaddrs] },
       ]);
-      await until("the sound peer", () => a.connected().length === 1);
+      await until(() => a.connected().length === 1);
       assert.deepEqual(
         events.flatMap((event) => (event.kind === "peerInvalid" ? [event.peer] : [])),
         [signerOf(2), signerOf(3), signerOf(1), signerOf(1), signerOf(1)],
@@ -316,7 +318,7 @@ describe("network: libp2p against hostile peers", () => {
       const received = record(victim);
       const stream = await openRaw(attacker, victim);
       stream.send(frame(utf8("x")));
-      await until("frame", () => received.length === 1);
+      await until(() => received.length === 1);
       assert.ok(events.some(({ kind }) => kind === "listenerFailed"));
     });
   });
@@ -349,18 +351,19 @@ describe("network: libp2p node", () => {
   it("leaves nothing behind that keeps a process alive", () => {
     const script = `
       import { createLibp2pNetwork } from "./agents/adapters/libp2p/network.ts";
-      import { peerOf, signerKey, signerOf, until } from "./test/adapters/network.suite.ts";
+      import { peerOf, signerKey, signerOf } from "./test/adapters/network.suite.ts";
+      import { until } from "./test/support/until.ts";
       const [a, b] = await Promise.all([0, 1].map((agent) => createLibp2pNetwork({ privateKey: signerKey(agent) })));
       a.setPeers([peerOf(1, b), { ...peerOf(2, b), multiaddrs: ["/ip4/127.0.0.1/tcp/1"] }]);
       b.setPeers([peerOf(0, a)]);
       a.onAnnouncement("t", () => {});
-      await until("connected", () => a.connected().length + b.connected().length === 2);
+      await until(() => a.connected().length + b.connected().length === 2);
       await Promise.all([a.close(), b.close()]);
       console.log("closed");
     `;
     const startedAt = performance.now();
     const child = spawnSync(process.execPath, ["--input-type=module-typescript", "-e", script], {
-      timeout: 120_000,
+      timeout: 240_000,
       encoding: "utf8",
     });
     assert.deepEqual(

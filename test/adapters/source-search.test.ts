@@ -13,6 +13,7 @@ import { openSearchTool } from "../../agents/adapters/source-reader/search-tool.
 import { readIn, readingBlock } from "../../agents/core/sources/reading.ts";
 import type { Reading } from "../../agents/core/sources/snapshot.ts";
 import { sourceOf } from "../support/pages.ts";
+import { until } from "../support/until.ts";
 
 const script = join(import.meta.dirname, "fixtures", "search-server.ts");
 const SEARCH = 'search: who won the "cup" of 2026? été {words} $&';
@@ -67,9 +68,7 @@ function processesWith(word: string): number {
 
 /** Waits until no process has the word any more: the system takes a moment to end what was killed. */
 async function gone(word: string): Promise<void> {
-  const until = performance.now() + 2000;
-  while (processesWith(word) > 0 && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 20));
-  assert.equal(processesWith(word), 0);
+  await until(() => processesWith(word) === 0);
 }
 
 type Answering = (message: { readonly id?: number; readonly method?: string }, response: ServerResponse) => void;
@@ -229,7 +228,7 @@ describe("a search by an operator's tool", () => {
       const mark = `mark-${mode}-${process.pid}`;
       const started = performance.now();
       assert.equal((await failureOf(stdio([mode, mark], {}, 1000)))[0], "timeout");
-      assert.ok(performance.now() - started < 5000);
+      assert.ok(performance.now() - started < 30_000);
       await gone(mark);
     });
 

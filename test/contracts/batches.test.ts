@@ -203,7 +203,6 @@ describe("tryMulticall of the settlement", () => {
     world.settlement.interface.encodeFunctionData("settle", recordOf(one));
 
   it("settles twenty requests for less gas than one by one; a call that fails changes nothing", async function () {
-    this.timeout(300_000);
     const { world, ready } = await loadFixture(final);
     const { settlement, oracle } = world;
     const [first, second, ...others] = ready as [Committed, Committed, ...Committed[]];
@@ -223,7 +222,6 @@ describe("tryMulticall of the settlement", () => {
   });
 
   it("a copy of a batch costs whoever comes second the calldata, and no gas beside", async function () {
-    this.timeout(300_000);
     const { world, ready } = await loadFixture(final);
     const { settlement, oracle } = world;
     const calls = ready.slice(0, count).map((one) => settleOf(world, one));

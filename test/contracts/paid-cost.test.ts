@@ -80,14 +80,12 @@ const isPaid = ({ name, used, paid }: Call): void => {
 describe("SE13: who commits or settles uses no more gas than it is paid for", () => {
   for (const committeeSize of [4, 7, 13, 31, 64])
     it(`commit that settles ${committeeSize} seats`, async function () {
-      this.timeout(300_000);
       const world = await networkHelpers.loadFixture(plenty);
       const used = await commitOnce(world, { committeeSize });
       isPaid({ name: "commit", used, paid: relayGasOf(committeeSize) + payGasOf(committeeSize) });
     });
 
   it("commit of a text: each byte more", async function () {
-    this.timeout(300_000);
     const world = await networkHelpers.loadFixture(plenty);
     const [short, long] = [1, 1_024];
     const base = await commitOnce(world, { kind: KIND_TEXT }, short);
@@ -107,13 +105,11 @@ describe("SE13: who commits or settles uses no more gas than it is paid for", ()
     const name = `${committeeSize} seats, ${appeals} lost appeals and ${retries} hung retries`;
 
     it(`${name}: each commit and the settlement`, async function () {
-      this.timeout(300_000);
       const world = await networkHelpers.loadFixture(plenty);
       for (const call of await play(world, shape)) isPaid(call);
     });
 
     it(`${name}, with no more agents than the request needs`, async function () {
-      this.timeout(300_000);
       const needed = Array.from({ length: appeals + 1 }, (_, level) => 2 ** level * (committeeSize + 1) - 1);
       // The course that makes everybody's first credit takes thirteen.
       const world = await steady(

@@ -123,7 +123,6 @@ describe("the cost of a settlement", () => {
       const rounds = 1 + shape.appeals + shape.retries;
 
       it(`stays below a transaction's gas when it pays and ${name} all ${seats} seats of ${rounds} rounds`, async function () {
-        this.timeout(300_000);
         const world = await networkHelpers.loadFixture(worldOf);
         const terms = termsFor(overrides);
         const fee = 3n * ((await world.oracle.quote(packTerms(terms))) as bigint);

@@ -216,7 +216,7 @@ describe("certify", () => {
   });
 
   for (const n of [4, 7]) {
-    it(`n = ${n}: f seats that drop, split and forge at random: honest seats agree`, { timeout: 120_000 }, () => {
+    it(`n = ${n}: f seats that drop, split and forge at random: honest seats agree`, () => {
       for (let seed = 1; seed <= (n === 4 ? 25 : 8); seed++) {
         const attempt = attemptOf(n);
         const random = generator(seed * 7919);

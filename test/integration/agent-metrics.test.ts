@@ -5,7 +5,8 @@ import type { Address } from "../../agents/core/types.ts";
 import { booleanTerms } from "../support/core/committee.ts";
 import { readMetrics, servedMetrics } from "../adapters/fixtures/metrics.ts";
 import { PASSWORD, startCliWorld, type CliWorld } from "./cli-world.ts";
-import { memoryWorld, truthful, until } from "./world.ts";
+import { memoryWorld, truthful } from "./world.ts";
+import { until } from "../support/until.ts";
 
 const consumer = `0x${"cc".repeat(20)}` as Address;
 
@@ -79,7 +80,7 @@ describe("agent run with metrics", () => {
     });
     try {
       const over = ended.then((code) => assert.fail(`ended with ${code}: ${stdout}`));
-      const ready = until(() => (stdout.includes("\n") ? stdout : null), 60_000);
+      const ready = until(() => (stdout.includes("\n") ? stdout : null));
       await body(JSON.parse(await Promise.race([ready, over])) as Readonly<Record<string, unknown>>);
     } finally {
       stop.abort();

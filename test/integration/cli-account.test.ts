@@ -15,7 +15,7 @@ import type { ChainReader } from "../../agents/ports/chain.ts";
 import { asked, wordOf } from "../adapters/chain-questions.ts";
 import { startCliNode, type CliNode } from "./cli-node.ts";
 import { PASSWORD } from "./cli-world.ts";
-import { until } from "./world.ts";
+import { until } from "../support/until.ts";
 
 let harness: CliNode["harness"];
 let reader: ChainReader;

@@ -12,7 +12,7 @@ import { openBank } from "../../devnet/world/bank.ts";
 import { startDecidedChain, type Decided, type DecidedChain } from "../../devnet/decided-chain.ts";
 import { startKuboLoopback, type KuboLoopback } from "../adapters/kubo-loopback.ts";
 import { createCli, type Cli, type ConfigJson } from "./cli-world.ts";
-import { until } from "./world.ts";
+import { until } from "../support/until.ts";
 
 let world: DecidedChain;
 let cli: Cli;
@@ -204,7 +204,7 @@ describe("AV10: an agent that runs", () => {
     const args = ["agent", "run", "--dir", "running", "--json", "--log-level", "error"];
     const running = cli.run(args, { signal: stop.signal });
     try {
-      await until(async () => !(await isProven(settled, folder)), 60_000);
+      await until(async () => !(await isProven(settled, folder)));
       assert.deepEqual(await readdir(join(folder, "seat-pins")), [cidString(young)]);
       assert.equal(await isProven(provisional, folder), true);
     } finally {

@@ -13,7 +13,7 @@ import { MIN_UNBONDING_SECONDS } from "../../scripts/deploy/deployment.ts";
 import { progressNow, drawNext, lastOf, wordOf } from "../adapters/chain-questions.ts";
 import { startCliNode, type CliNode } from "./cli-node.ts";
 import { assertNoSecrets } from "./cli-world.ts";
-import { until } from "./world.ts";
+import { until } from "../support/until.ts";
 
 const hung: Partial<Decision> = { status: "hung", outcome: wordOf(0n), answer: "" };
 const no: Partial<Decision> = { outcome: wordOf(0n), answer: "no" };

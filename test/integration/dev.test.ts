@@ -15,7 +15,7 @@ import { renderWorld } from "../../devnet/dev/report.ts";
 import type { DevFacts } from "../../devnet/dev/start.ts";
 import { isOpen } from "../../devnet/world/world.ts";
 import { createCli, type Cli } from "./cli-world.ts";
-import { until } from "./world.ts";
+import { until } from "../support/until.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -79,13 +79,13 @@ describe("conclave dev", () => {
     return JSON.stringify(value);
   };
 
-  it("says what to use, and decides the question that its asker asks", { timeout: 240_000 }, async () => {
+  it("says what to use, and decides the question that its asker asks", async () => {
     const { event, agents, subgraphUrl } = running.facts;
     assert.deepEqual([event, agents.map(({ agentId }) => agentId), subgraphUrl], ["ready", [1, 2, 3, 4], null]);
     assert.match(await ask("What is 27 plus 38?"), /"answer":"65"/);
   });
 
-  it("serves transcripts to browsers: each gateway has what its agent sat for", { timeout: 60_000 }, async () => {
+  it("serves transcripts to browsers: each gateway has what its agent sat for", async () => {
     await running.serving;
     for (const gateway of running.facts.gateways) {
       const args = ["verify", "1", "--gateway", gateway, "--deployment", running.facts.deploymentFile];
@@ -93,22 +93,22 @@ describe("conclave dev", () => {
     }
   });
 
-  it("lets pages watch each agent, and says how long a committee has", { timeout: 60_000 }, async () => {
+  it("lets pages watch each agent, and says how long a committee has", async () => {
     await running.serving;
     assert.equal(running.facts.live.length, 4);
     for (const stream of running.facts.live) {
       const answer = await fetch(`${stream}/live/1/0`, { headers: { origin: "http://page.example" } });
       assert.deepEqual([answer.status, answer.headers.get("access-control-allow-origin")], [204, "*"]);
     }
-    // Epochs of 160 blocks, one every fifth of a second.
-    assert.deepEqual(running.facts.committeeSeconds, { least: 32, most: 64 });
+    // Epochs of 640 blocks, one every fifth of a second.
+    assert.deepEqual(running.facts.committeeSeconds, { least: 128, most: 256 });
     assert.match(
       renderWorld(running.facts),
-      /refunds +a committee has to decide [^\n]* in 32 s to 1 min 4 s; else its question is refunded/,
+      /refunds +a committee has to decide [^\n]* in 2 min 8 s to 4 min 16 s; else its question is refunded/,
     );
   });
 
-  it("ends by one Ctrl-C, and goes on where it stopped", { timeout: 240_000 }, async () => {
+  it("ends by one Ctrl-C, and goes on where it stopped", async () => {
     assert.equal(await end(running, "SIGINT"), 0);
     assert.ok(await areClosed(running.facts));
     const { oracle } = running.facts.deployment;
@@ -119,10 +119,10 @@ describe("conclave dev", () => {
     assert.deepEqual([code, value["proven"]], [0, 2]);
   });
 
-  it("leaves no process behind, even if it is killed", { timeout: 60_000 }, async () => {
+  it("leaves no process behind, even if it is killed", async () => {
     await running.serving;
     await end(running, "SIGKILL");
-    await until(() => areClosed(running.facts), 30_000);
+    await until(() => areClosed(running.facts));
   });
 });
 

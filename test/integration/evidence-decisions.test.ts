@@ -18,7 +18,8 @@ import { rememberingChain } from "../../devnet/world/lies.ts";
 import { createMemoryHarness } from "../adapters/chain-memory.ts";
 import { drawn } from "../adapters/chain-questions.ts";
 import { booleanTerms } from "../support/core/committee.ts";
-import { memoryWorld, silentLog, truthful, until } from "./world.ts";
+import { memoryWorld, silentLog, truthful } from "./world.ts";
+import { until } from "../support/until.ts";
 import { assertAbove } from "../support/assertions.ts";
 
 const consumer = `0x${"cc".repeat(20)}` as Address;
@@ -110,7 +111,7 @@ describe("evidence of two signed decisions", () => {
     chain.ask(consumer, booleanTerms, "Is 720 more than 500?");
     const ticker = setInterval(() => chain.mine(), 50);
     try {
-      await until(() => chain.agents.get((LIAR + 1) as AgentId)?.stake === (STAKE * 9n) / 10n, 60_000);
+      await until(() => chain.agents.get((LIAR + 1) as AgentId)?.stake === (STAKE * 9n) / 10n);
       const kept = (await Promise.all(agents.map(({ evidence }) => evidence.list()))).flatMap(({ proofs }) => proofs);
       assertAbove(kept.length, 0);
       for (const { kind, agentId } of kept) assert.deepEqual([kind, agentId], ["decisions", LIAR + 1]);

@@ -4,7 +4,8 @@ import type { Address } from "../../agents/core/types.ts";
 import type { JournalFactory } from "../../agents/ports/journal.ts";
 import { booleanTerms } from "../support/core/committee.ts";
 import { assertAbove } from "../support/assertions.ts";
-import { memoryWorld, silentLog, truthful, until } from "./world.ts";
+import { memoryWorld, silentLog, truthful } from "./world.ts";
+import { until } from "../support/until.ts";
 
 const consumer = `0x${"cc".repeat(20)}` as Address;
 
@@ -32,73 +33,65 @@ function fillable(journals: JournalFactory, disk: { full: boolean }): JournalFac
 }
 
 describe("a full disk", () => {
-  it(
-    "at the moment of the draw costs the seat only the time until there is room, and metrics and log say so",
-    { timeout: 60_000 },
-    async () => {
-      const errors: { readonly error: string; readonly failures?: number }[] = [];
-      const log = { ...silentLog, error: (data: object) => errors.push(data as (typeof errors)[0]) };
-      const world = memoryWorld(
-        [0, 1, 2, 3].map(() => truthful("yes")),
-        undefined,
-        log,
-      );
-      const disk = { full: false };
-      // Three of four seats are a quorum: with one away, the one with the full disk is needed.
-      const running = world.agents
-        .slice(0, 3)
-        .map(({ start, journals }, index) => start(index === 0 ? { journals: fillable(journals, disk) } : {}));
-      const [victim] = running;
-      const ticker = setInterval(() => world.chain.mine(), 20);
-      try {
-        await until(() => running.every(({ agent }) => agent.facts().peers === 2));
-        disk.full = true;
-        const { request } = world.chain.ask(consumer, booleanTerms, "Is 17 prime?");
-        await until(() => victim!.agent.facts().untakenSeats === 1);
-        await until(() => errors.filter(({ failures = 0 }) => failures > 1).length > 0);
-        assert.equal(victim!.agent.facts().seats, 0);
-        const followed = victim!.agent.facts().chain!.blockNumber;
-        await until(() => victim!.agent.facts().chain!.blockNumber > followed + 5n);
-        const tries = errors.length;
-        disk.full = false;
-        await until(async () => (await world.chain.reader().requestState(request.id)).status === "decided");
-        assert.equal(victim!.agent.facts().untakenSeats, 0);
-        assertAbove(tries, 1);
-        for (const { error } of errors) assert.equal(error, "write ENOSPC");
-      } finally {
-        clearInterval(ticker);
-        for (const one of running) await one.stop();
-      }
-    },
-  );
+  it("at the moment of the draw costs the seat only the time until there is room, and metrics and log say so", async () => {
+    const errors: { readonly error: string; readonly failures?: number }[] = [];
+    const log = { ...silentLog, error: (data: object) => errors.push(data as (typeof errors)[0]) };
+    const world = memoryWorld(
+      [0, 1, 2, 3].map(() => truthful("yes")),
+      undefined,
+      log,
+    );
+    const disk = { full: false };
+    // Three of four seats are a quorum: with one away, the one with the full disk is needed.
+    const running = world.agents
+      .slice(0, 3)
+      .map(({ start, journals }, index) => start(index === 0 ? { journals: fillable(journals, disk) } : {}));
+    const [victim] = running;
+    const ticker = setInterval(() => world.chain.mine(), 50);
+    try {
+      await until(() => running.every(({ agent }) => agent.facts().peers === 2));
+      disk.full = true;
+      const { request } = world.chain.ask(consumer, booleanTerms, "Is 17 prime?");
+      await until(() => victim!.agent.facts().untakenSeats === 1);
+      await until(() => errors.filter(({ failures = 0 }) => failures > 1).length > 0);
+      assert.equal(victim!.agent.facts().seats, 0);
+      const followed = victim!.agent.facts().chain!.blockNumber;
+      await until(() => victim!.agent.facts().chain!.blockNumber > followed + 5n);
+      const tries = errors.length;
+      disk.full = false;
+      await until(async () => (await world.chain.reader().requestState(request.id)).status === "decided");
+      assert.equal(victim!.agent.facts().untakenSeats, 0);
+      assertAbove(tries, 1);
+      for (const { error } of errors) assert.equal(error, "write ENOSPC");
+    } finally {
+      clearInterval(ticker);
+      for (const one of running) await one.stop();
+    }
+  });
 
-  it(
-    "while the seat deliberates costs it no more: it goes on from its journal, and counts as one attempt",
-    { timeout: 60_000 },
-    async () => {
-      const world = memoryWorld([0, 1, 2, 3].map(() => truthful("yes")));
-      const disk = { full: false };
-      const running = world.agents
-        .slice(0, 3)
-        .map(({ start, journals }, index) => start(index === 0 ? { journals: fillable(journals, disk) } : {}));
-      const [victim] = running;
-      const ticker = setInterval(() => world.chain.mine(), 20);
-      try {
-        await until(() => running.every(({ agent }) => agent.facts().peers === 2));
-        const { request } = world.chain.ask(consumer, booleanTerms, "Is 17 prime?");
-        await until(() => victim!.agent.facts().seats === 1);
-        disk.full = true;
-        await until(() => victim!.agent.facts().silentSeats === 1);
-        disk.full = false;
-        await until(async () => (await world.chain.reader().requestState(request.id)).status === "decided");
-        await until(() => victim!.agent.facts().seats === 0);
-        const { attempts, untakenSeats, silentSeats } = victim!.agent.facts();
-        assert.equal(attempts.decided + attempts.left, 1);
-        assert.deepEqual([untakenSeats, silentSeats], [0, 0]);
-      } finally {
-        clearInterval(ticker);
-        for (const one of running) await one.stop();
-      }
-    },
-  );
+  it("while the seat deliberates costs it no more: it goes on from its journal, and counts as one attempt", async () => {
+    const world = memoryWorld([0, 1, 2, 3].map(() => truthful("yes")));
+    const disk = { full: false };
+    const running = world.agents
+      .slice(0, 3)
+      .map(({ start, journals }, index) => start(index === 0 ? { journals: fillable(journals, disk) } : {}));
+    const [victim] = running;
+    const ticker = setInterval(() => world.chain.mine(), 50);
+    try {
+      await until(() => running.every(({ agent }) => agent.facts().peers === 2));
+      const { request } = world.chain.ask(consumer, booleanTerms, "Is 17 prime?");
+      await until(() => victim!.agent.facts().seats === 1);
+      disk.full = true;
+      await until(() => victim!.agent.facts().silentSeats === 1);
+      disk.full = false;
+      await until(async () => (await world.chain.reader().requestState(request.id)).status === "decided");
+      await until(() => victim!.agent.facts().seats === 0);
+      const { attempts, untakenSeats, silentSeats } = victim!.agent.facts();
+      assert.equal(attempts.decided + attempts.left, 1);
+      assert.deepEqual([untakenSeats, silentSeats], [0, 0]);
+    } finally {
+      clearInterval(ticker);
+      for (const one of running) await one.stop();
+    }
+  });
 });

@@ -7,7 +7,7 @@ import { createMemoryHarness } from "../adapters/chain-memory.ts";
 import { createNodeHarness } from "../adapters/chain-node.ts";
 import { mineTo, unsettled } from "../adapters/chain-questions.ts";
 import { run } from "./keeper-world.ts";
-import { until } from "./world.ts";
+import { until } from "../support/until.ts";
 
 for (const [name, createHarness] of [
   ["memory", createMemoryHarness],

@@ -7,7 +7,7 @@ import { createMemoryHarness } from "../adapters/chain-memory.ts";
 import { createNodeHarness } from "../adapters/chain-node.ts";
 import { unsettled, type ChainHarness } from "../adapters/chain-questions.ts";
 import { run } from "./keeper-world.ts";
-import { until } from "./world.ts";
+import { until } from "../support/until.ts";
 
 /** More blocks than the cursor waits between two stored positions while nothing happens. */
 const QUIET_BLOCKS = 120;

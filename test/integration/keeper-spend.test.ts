@@ -7,7 +7,7 @@ import { createNodeHarness, type NodeHarness } from "../adapters/chain-node.ts";
 import { asked, mineTo } from "../adapters/chain-questions.ts";
 import { rejects } from "../adapters/chain.suite.ts";
 import { run } from "./keeper-world.ts";
-import { until } from "./world.ts";
+import { until } from "../support/until.ts";
 
 describe("a request for more seats than there are agents", () => {
   let harness: NodeHarness;

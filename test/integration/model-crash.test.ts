@@ -8,7 +8,8 @@ import type { ConclaveError } from "../../agents/core/errors.ts";
 import type { Address, Decision } from "../../agents/core/types.ts";
 import type { Model } from "../../agents/ports/model.ts";
 import { booleanTerms } from "../support/core/committee.ts";
-import { fastTiming, memoryWorld, silentLog, truthful, until } from "./world.ts";
+import { memoryWorld, truthful } from "./world.ts";
+import { until } from "../support/until.ts";
 import { assertAtLeast } from "../support/assertions.ts";
 
 const consumer = `0x${"cc".repeat(20)}` as Address;
@@ -17,8 +18,6 @@ const question =
   "Loan rules: 1) age 25 or more; 2) no open debt; 3) loan up to 450. Case: age 31, debt free, loan 190. Does the applicant qualify?";
 const truth = "yes";
 const seats = [0, 1, 2, 3];
-/** Long phases, because the machine may be busy. */
-const timing = { ...fastTiming, phaseMs: 60_000, graceMs: 5_000 };
 
 interface Killed {
   readonly model: Model;
@@ -61,7 +60,7 @@ async function decide(models: readonly (Model | null)[], maySpeak: () => boolean
     await until(maySpeak);
     return await truthful(truth)(request, signal);
   });
-  const world = memoryWorld(scripts, undefined, silentLog, timing);
+  const world = memoryWorld(scripts);
   const running = world.agents.map((agent, index) => {
     const model = models[index] ?? null;
     return agent.start(model === null ? {} : { model });
@@ -72,7 +71,7 @@ async function decide(models: readonly (Model | null)[], maySpeak: () => boolean
     return await until(async () => {
       const events = await world.chain.reader().requestEvents(request.id);
       return events.find((event) => event.kind === "decisionCommitted")?.decision;
-    }, 240_000);
+    });
   } finally {
     clearInterval(ticker);
     for (const one of running) await one.stop();
@@ -80,7 +79,7 @@ async function decide(models: readonly (Model | null)[], maySpeak: () => boolean
   }
 }
 
-describe("a model's process that is killed in the middle of an answer", { timeout: 280_000 }, () => {
+describe("a model's process that is killed in the middle of an answer", () => {
   it("is asked again by the four seats that share it, and they decide", async () => {
     const { model, starts, failures } = await killed(true);
     const { status, answer } = await decide(seats.map(() => model));

@@ -10,7 +10,8 @@ import { createInputReader } from "../../agents/node/seat/records.ts";
 import type { Model } from "../../agents/ports/model.ts";
 import { attemptOf } from "../support/core/committee.ts";
 import { openSeatOf } from "./seat.ts";
-import { truthful, until } from "./world.ts";
+import { truthful } from "./world.ts";
+import { until } from "../support/until.ts";
 import { assertFields } from "../support/assertions.ts";
 
 const attempt = attemptOf(4);

@@ -11,7 +11,6 @@ import { text } from "node:stream/consumers";
 
 const main = join(import.meta.dirname, "../../agents/cli/main.ts");
 const SERVE = [main, "serve", "--from", ".", "--listen", "127.0.0.1:0", "--json"];
-const TIMEOUT_MS = 30_000;
 let folder: string;
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), "conclave-process-"));
@@ -50,7 +49,7 @@ async function serve(
   return { started, printed };
 }
 
-describe("a command that runs until it is stopped", { timeout: TIMEOUT_MS }, () => {
+describe("a command that runs until it is stopped", () => {
   it("ends in order under npm when npm's shell is gone", async (context) => {
     // The second command keeps the shell from becoming the first one.
     const shell = ["-c", '"$0" "$@"; true', process.execPath, ...SERVE];

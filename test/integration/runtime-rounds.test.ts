@@ -5,7 +5,8 @@ import { unpackRound } from "../../agents/core/request/rounds.ts";
 import type { Address, Request, Terms } from "../../agents/core/types.ts";
 import { progressOf, lastRound, roundsOf, type Progress } from "../../agents/core/request/progress.ts";
 import { booleanTerms } from "../support/core/committee.ts";
-import { memoryWorld, truthful, until, type MemoryWorld, type RunningMemoryAgent } from "./world.ts";
+import { memoryWorld, truthful, type MemoryWorld, type RunningMemoryAgent } from "./world.ts";
+import { until } from "../support/until.ts";
 
 const consumer = `0x${"cc".repeat(20)}` as Address;
 const appellant = `0x${"aa".repeat(20)}` as Address;
@@ -38,7 +39,7 @@ async function courseWhen({ world, request }: Play, condition: (progress: Progre
   return until(async () => {
     const progress = progressOf(await world.chain.reader().requestEvents(request.id));
     return progress !== null && condition(progress) ? progress : null;
-  }, 60_000);
+  });
 }
 
 const standing = ({ stage }: Progress): string => (stage.kind === "decided" ? stage.standing : stage.kind);

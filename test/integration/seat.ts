@@ -8,12 +8,22 @@ import type { Protocol } from "../../agents/core/protocol.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import { decodeMessage } from "../../agents/core/encoding/transcript.ts";
 import type { Attempt, Message, SeatIndex } from "../../agents/core/types.ts";
+import type { AgentTiming } from "../../agents/node/config.ts";
 import type { SessionPorts } from "../../agents/node/seat/host.ts";
 import { openSession, type Session } from "../../agents/node/seat/session.ts";
 import { createRequestBudget } from "../../agents/node/seat/token-budget.ts";
 import type { Network } from "../../agents/ports/network.ts";
 import { keyOf } from "../support/core/committee.ts";
 import { fastTiming, silentLog, truthful } from "./world.ts";
+
+/** Short waits: a seat alone waits for what the test does not deliver. */
+export const seatTiming: AgentTiming = {
+  ...fastTiming,
+  phaseMs: 10_000,
+  graceMs: 1_000,
+  certifyMs: 500,
+  certifyDeltaMs: 100,
+};
 
 /** One seat alone: its peers are the messages that the test delivers. */
 export interface Seat {
@@ -57,7 +67,7 @@ export async function openSeatOf(attempt: Attempt, seat: number, options: SeatOp
     onConflict: () => {},
     onUnread: () => {},
   };
-  const session = await openSession(options.protocol ?? mbft, attempt, seat as SeatIndex, fastTiming, ports, nobody);
+  const session = await openSession(options.protocol ?? mbft, attempt, seat as SeatIndex, seatTiming, ports, nobody);
   return {
     session,
     sent,

@@ -1,6 +1,6 @@
 import { CERTIFICATE } from "../../agents/core/seat/certify/messages.ts";
 import type { Seat } from "./seat.ts";
-import { until } from "./world.ts";
+import { until } from "../support/until.ts";
 
 /** Delivers the seats' messages to each other until all have a certificate and `also` holds; then closes them. */
 export async function decide(seats: readonly Seat[], also: () => boolean = () => true): Promise<void> {

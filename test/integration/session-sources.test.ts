@@ -20,7 +20,8 @@ import type { ContentStore } from "../../agents/ports/content-store.ts";
 import { maxRecordBytes } from "../../agents/ports/journal.ts";
 import { attemptOf } from "../support/core/committee.ts";
 import { openSeatOf, type Seat } from "./seat.ts";
-import { fastTiming, silentLog, until } from "./world.ts";
+import { fastTiming, silentLog } from "./world.ts";
+import { until } from "../support/until.ts";
 import { assertAtMost } from "../support/assertions.ts";
 
 const clock = createSystemClock();
@@ -59,7 +60,7 @@ async function judging(attempt: Attempt, judged: string, derived: string): Promi
 }
 
 async function gathered(seat: Seat): Promise<unknown> {
-  await until(() => seat.sent.some(({ header }) => header.phase === GATHER), 2 * fastTiming.phaseMs + 5_000);
+  await until(() => seat.sent.some(({ header }) => header.phase === GATHER));
   return seat.sent.find(({ header }) => header.phase === GATHER)?.payload;
 }
 

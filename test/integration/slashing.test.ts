@@ -9,7 +9,8 @@ import { joinAgent } from "../../agents/cli/agent/join.ts";
 import type { AgentId, Attempt } from "../../agents/core/types.ts";
 import { equivocatingNetwork, rememberingChain } from "../../devnet/world/lies.ts";
 import { PASSWORD, startCliWorld, type CliWorld } from "./cli-world.ts";
-import { silentLog, until } from "./world.ts";
+import { silentLog } from "./world.ts";
+import { until } from "../support/until.ts";
 
 const honest = ["a", "b", "c"];
 const LIAR = "liar";
@@ -31,7 +32,7 @@ describe("slashing on a real chain", () => {
     const liar = runLiar(stop.signal);
     try {
       for (const name of [...honest, LIAR]) {
-        await until(async () => ((await status(name))["endpoint"] as string[]).length > 0, 120_000);
+        await until(async () => ((await status(name))["endpoint"] as string[]).length > 0);
       }
       const terms = ["--kind", "boolean", "--fee", "4"];
       const asked = await world.run(["request", "--dir", "a", "--question", "Is 17 prime?", ...terms, "--wait"]);
@@ -39,7 +40,7 @@ describe("slashing on a real chain", () => {
       assert.match(asked.stdout, /^answer +yes$/m);
 
       const tenth = 10n ** 18n;
-      await until(async () => (await status(LIAR))["ownStake"] === String(90n * tenth), 120_000);
+      await until(async () => (await status(LIAR))["ownStake"] === String(90n * tenth));
       let rewards = 0n;
       for (const name of honest) {
         assert.equal((await status(name))["ownStake"], String(100n * tenth));

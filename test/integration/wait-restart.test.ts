@@ -1,13 +1,15 @@
 // Restarts of agents while a request waits (SE25), on the memory chain.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { openCursor } from "../../agents/node/cursor.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import type { RequestState } from "../../agents/core/request/events.ts";
 import type { Address } from "../../agents/core/types.ts";
 import type { ChainReader } from "../../agents/ports/chain.ts";
 import { booleanTerms } from "../support/core/committee.ts";
-import { memoryWorld, truthful, until, type MemoryAgent } from "./world.ts";
+import { memoryWorld, truthful, type MemoryAgent } from "./world.ts";
+import { until } from "../support/until.ts";
 
 const consumer = `0x${"cc".repeat(20)}` as Address;
 const DELAY_SECONDS = 30 * 86_400;
@@ -96,9 +98,14 @@ describe("agents that restart while a request waits", () => {
     t.after(() => agents.stop());
     chain.ask(consumer, terms, "Is 720 more than 500?");
     await agents.caughtUp();
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    // Longer than two ticks.
+    await until(async () => {
+      const before = agents.counts.heads;
+      await sleep(1_000);
+      return agents.counts.heads === before;
+    });
     const before = agents.counts.heads;
-    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    await sleep(2_000);
     assert.equal(agents.counts.heads, before);
     chain.mine(1);
     await until(() => agents.counts.heads > before);

@@ -99,7 +99,7 @@ describe("the package conclave", () => {
       ["SIGTERM to npx alone", (npx: number) => process.kill(npx, "SIGTERM")],
       ["Ctrl-C, which reaches the whole terminal", (npx: number) => process.kill(-npx, "SIGINT")],
     ] as const)
-      it(`ends in order under npx with ${name}, at ${wish}`, { timeout: 60_000 }, async () => {
+      it(`ends in order under npx with ${name}, at ${wish}`, async () => {
         for (const kept of ["blocks", "pins"]) await project.write(`kept/${kept}/.keep`, "");
         const serve = ["conclave", "serve", "--from", "kept", "--listen", "127.0.0.1:0", "--json"];
         const npx = spawn("npx", ["--no", `--script-shell=${shell}`, ...serve], {
@@ -115,35 +115,31 @@ describe("the package conclave", () => {
         assert.match(await printed, /"event":"ready".*\n.*"event":"stopped"/);
       });
 
-  it(
-    "starts a local world whose five agents decide a question, and proves the decision",
-    { timeout: 280_000 },
-    async () => {
-      const world = spawn(
-        join(project.folder, "node_modules/.bin/conclave"),
-        ["dev", "--json", "--port", "0", "--dir", "world"],
-        {
-          cwd: project.folder,
-          env: { ...process.env, PATH: `${join(process.execPath, "..")}:${process.env["PATH"]}` },
-          stdio: ["ignore", "pipe", "inherit"],
-        },
-      );
-      const ended = new Promise((resolve) => world.once("exit", resolve));
-      try {
-        const lines = createInterface({ input: world.stdout })[Symbol.asyncIterator]();
-        const { value } = await lines.next();
-        const { event, deploymentFile, asker } = JSON.parse(value as string) as Ready;
-        assert.equal(event, "ready");
-        const account = ["--keystore", asker.keystore, "--password-file", asker.passwordFile];
-        const asked = ["--question", "What is 27 plus 38?", "--kind", "number", "--wait"];
-        const answered = await project.run("conclave", "request", ...asked, "--deployment", deploymentFile, ...account);
-        assert.match(answered, /\nanswer +65\n/);
-        const proven = await project.run("conclave", "verify", "--since", "0", "--deployment", deploymentFile);
-        assert.match(proven, /\nproven +1\n|^proven +1\n/m);
-      } finally {
-        world.kill("SIGINT");
-        await ended;
-      }
-    },
-  );
+  it("starts a local world whose five agents decide a question, and proves the decision", async () => {
+    const world = spawn(
+      join(project.folder, "node_modules/.bin/conclave"),
+      ["dev", "--json", "--port", "0", "--dir", "world"],
+      {
+        cwd: project.folder,
+        env: { ...process.env, PATH: `${join(process.execPath, "..")}:${process.env["PATH"]}` },
+        stdio: ["ignore", "pipe", "inherit"],
+      },
+    );
+    const ended = new Promise((resolve) => world.once("exit", resolve));
+    try {
+      const lines = createInterface({ input: world.stdout })[Symbol.asyncIterator]();
+      const { value } = await lines.next();
+      const { event, deploymentFile, asker } = JSON.parse(value as string) as Ready;
+      assert.equal(event, "ready");
+      const account = ["--keystore", asker.keystore, "--password-file", asker.passwordFile];
+      const asked = ["--question", "What is 27 plus 38?", "--kind", "number", "--wait"];
+      const answered = await project.run("conclave", "request", ...asked, "--deployment", deploymentFile, ...account);
+      assert.match(answered, /\nanswer +65\n/);
+      const proven = await project.run("conclave", "verify", "--since", "0", "--deployment", deploymentFile);
+      assert.match(proven, /\nproven +1\n|^proven +1\n/m);
+    } finally {
+      world.kill("SIGINT");
+      await ended;
+    }
+  });
 });

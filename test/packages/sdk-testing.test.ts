@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, describe, it } from "node:test";
 import { isOpen } from "../../devnet/world/world.ts";
-import { until } from "../integration/world.ts";
+import { until } from "../support/until.ts";
 import { installSdk, root, tool, type InstalledSdk } from "./sdk-package.ts";
 
 const readme = readFileSync(join(root, "sdk/README.md"), "utf8");
@@ -27,7 +27,7 @@ await startNetwork().catch(({ code, message }) => console.log(code, message));`;
     assert.match(await tool("node", ["alone.mjs"], sdk.folder), /^WORLD_FAILED .*conclave is not installed here/);
   });
 
-  it("runs the snippet of the README, whose question is answered, and has types", { timeout: 300_000 }, async () => {
+  it("runs the snippet of the README, whose question is answered, and has types", async () => {
     await symlink(root, join(sdk.folder, "node_modules/conclave"));
     await writeFile(join(sdk.folder, "main.mjs"), snippet);
     assert.equal(await tool("node", ["main.mjs"], sdk.folder), "65\n");
@@ -54,7 +54,7 @@ await startNetwork({ agents: 3 }).catch(({ code, message }) => console.log(code,
     );
   });
 
-  it("leaves nothing behind when the test that started it is killed", { timeout: 120_000 }, async () => {
+  it("leaves nothing behind when the test that started it is killed", async () => {
     const program = `import { startNetwork } from "@conclave/sdk/testing";
 const { rpcUrl, gateways, serving } = await startNetwork({ agents: 4 });
 await serving();
@@ -66,6 +66,6 @@ setInterval(() => undefined, 1_000);`;
     const ports = (JSON.parse(line) as string[]).map((url) => Number(new URL(url).port));
     assert.deepEqual(new Set(await Promise.all(ports.map(isOpen))), new Set([true]));
     child.kill("SIGKILL");
-    await until(async () => !(await Promise.all(ports.map(isOpen))).includes(true), 60_000);
+    await until(async () => !(await Promise.all(ports.map(isOpen))).includes(true));
   });
 });

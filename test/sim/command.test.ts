@@ -176,33 +176,29 @@ describe("npm run sim", () => {
     ]);
   });
 
-  it(
-    "finds a planted fault: exit code 1, a command that repeats it, and a shrunk one",
-    { timeout: 120_000 },
-    async () => {
-      const words = "--protocol mbft --n 4 --byzantine 1 --seeds 20 --jobs 1 --mutant PY4 --json".split(" ");
-      const { code, out } = await sim(...words);
-      assert.equal(code, 1);
-      const { violations, shrunk } = JSON.parse(out) as {
-        readonly violations: readonly { readonly checker: string; readonly command: string }[];
-        readonly shrunk: string;
-      };
-      const checkers = new Set(violations.map(({ checker }) => checker));
-      for (const command of [violations[0]!.command, shrunk]) {
-        assertIncludes(command, "--mutant PY4");
-        assertIncludes(command, "--seeds 1 ");
-        const again = await sim(...command.replace("npm run sim -- ", "").split(" "), "--json");
-        assert.equal(again.code, 1);
-        const found = (JSON.parse(again.out) as { readonly violations: readonly { readonly checker: string }[] })
-          .violations;
-        assert.equal(
-          found.some(({ checker }) => checkers.has(checker)),
-          true,
-        );
-      }
-      assertIncludes(shrunk, "--faults none");
-    },
-  );
+  it("finds a planted fault: exit code 1, a command that repeats it, and a shrunk one", async () => {
+    const words = "--protocol mbft --n 4 --byzantine 1 --seeds 20 --jobs 1 --mutant PY4 --json".split(" ");
+    const { code, out } = await sim(...words);
+    assert.equal(code, 1);
+    const { violations, shrunk } = JSON.parse(out) as {
+      readonly violations: readonly { readonly checker: string; readonly command: string }[];
+      readonly shrunk: string;
+    };
+    const checkers = new Set(violations.map(({ checker }) => checker));
+    for (const command of [violations[0]!.command, shrunk]) {
+      assertIncludes(command, "--mutant PY4");
+      assertIncludes(command, "--seeds 1 ");
+      const again = await sim(...command.replace("npm run sim -- ", "").split(" "), "--json");
+      assert.equal(again.code, 1);
+      const found = (JSON.parse(again.out) as { readonly violations: readonly { readonly checker: string }[] })
+        .violations;
+      assert.equal(
+        found.some(({ checker }) => checkers.has(checker)),
+        true,
+      );
+    }
+    assertIncludes(shrunk, "--faults none");
+  });
 });
 
 describe("commands and shrinking", () => {

@@ -39,7 +39,7 @@ describe("twins", () => {
     assert.deepEqual(optionsOf(commandFor(options, 7).replace("npm run sim --", "")), options);
   });
 
-  it("every schedule of one window is safe and every twin is provable", { timeout: 300_000 }, async () => {
+  it("every schedule of one window is safe and every twin is provable", async () => {
     const pool = await createPool(2, { realSignatures: false, mutant: null });
     try {
       for (const protocol of ["mbft", "council"]) {
@@ -54,7 +54,7 @@ describe("twins", () => {
     }
   });
 
-  it("finds a seat that keeps no evidence of a twin", { timeout: 300_000 }, async () => {
+  it("finds a seat that keeps no evidence of a twin", async () => {
     const mutant = mutants.find(({ id }) => id === "CE8-evidence") ?? assert.fail("no such mutant");
     const pool = await createPool(2, { realSignatures: false, mutant });
     try {

@@ -120,7 +120,7 @@ export function playWorlds(effort: Effort): void {
 
   for (const { id } of protocols)
     for (const n of [4, 7])
-      it(`${id}, n = ${n}, K = f, all faults, all kinds: no violation`, { timeout: 240_000 }, async () => {
+      it(`${id}, n = ${n}, K = f, all faults, all kinds: no violation`, async () => {
         const results = await pool.run(
           { ...options, protocol: id, n, byzantine: (n - 1) / 3 },
           seeds(n === 4 ? effort.ofFour : effort.ofSeven),
@@ -152,7 +152,7 @@ export function playWorlds(effort: Effort): void {
 
   for (const { id } of protocols.filter(({ readsSources }) => readsSources))
     for (const n of [4, 7])
-      it(`${id}, n = ${n}, K = f, questions with sources: no violation`, { timeout: 240_000 }, async () => {
+      it(`${id}, n = ${n}, K = f, questions with sources: no violation`, async () => {
         const results = await pool.run(
           { ...options, protocol: id, n, byzantine: (n - 1) / 3, sources: SOURCE_FAULTS },
           seeds(n === 4 ? effort.readingOfFour : effort.readingOfSeven),

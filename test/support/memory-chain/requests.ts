@@ -64,7 +64,8 @@ export interface AskedRequest {
 
 /** Blocks from the request to its seed block, and the fewest blocks of its epoch before the seed block. */
 const SEED_DELAY = 8n;
-const EPOCH_BLOCKS = 256n;
+/** At the twenty blocks a second of whole agents in a test, a committee has minutes, also on a busy machine. */
+const EPOCH_BLOCKS = 4_096n;
 export const SEED_WINDOW: SeedWindow = { epochBlocks: EPOCH_BLOCKS, hashes: 8_191n };
 /** Fewest blocks of the epoch after the seed block. */
 const DRAW_BLOCKS = 16n;
