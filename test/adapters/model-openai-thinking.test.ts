@@ -324,7 +324,7 @@ describe("model: openai, thoughts by the model's size", () => {
       const endpoint = { provider: "openai", baseUrl: server.url, model } as const;
       const asked = createOpenAiModel({
         endpoints: [endpoint],
-        timeoutMs: 5000,
+        timeoutMs: 60_000,
         retries: 0,
         concurrency: 1,
         waiting: 8,
