@@ -9,7 +9,7 @@ import { perturb } from "./perturb.ts";
 import type { Asked, ChaosWorld } from "./world.ts";
 
 /** Time to end every request after everything is mended, and to decide the one that is asked then. */
-const PROGRESS_MS = 120_000;
+const PROGRESS_MS = 300_000;
 /**
  * Beyond the finality depth a reorganization may name another committee for an attempt whose seats have signed. They abstain until
  * its seed cannot be proven any more, which takes 256 blocks, and a second attempt decides.

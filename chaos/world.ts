@@ -73,9 +73,9 @@ const TERMS = {
   buildProfile: "default",
 } as const;
 /** A sleeping agent has so long to wake, and is asked for so often. */
-const WAKE_TIMEOUT_MS = 60_000;
+const WAKE_TIMEOUT_MS = 300_000;
 const WAKE_POLL_MS = 1_000;
-const START_TIMEOUT_MS = 120_000;
+const START_TIMEOUT_MS = 600_000;
 
 /** Starts a world; its agents serve and know each other when this resolves. Rejects as soon as the signal aborts. */
 export async function startChaosWorld(

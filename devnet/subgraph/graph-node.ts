@@ -39,7 +39,7 @@ export interface IndexingStatus {
   readonly failure: string | null;
 }
 
-const START_TIMEOUT_MS = 120_000;
+const START_TIMEOUT_MS = 600_000;
 const POLL_MS = 200;
 /** Last lines of its log, for an error message. */
 const KEPT_LINES = 30;

@@ -16,7 +16,7 @@ export interface Postgres {
 }
 
 const run = promisify(execFile);
-const START_TIMEOUT_MS = 60_000;
+const START_TIMEOUT_MS = 300_000;
 const USER = "graph";
 /** User "nobody": PostgreSQL refuses to run as root, and "nobody" has no other rights here. */
 const NOBODY = 65_534;

@@ -246,7 +246,7 @@ function sweepTests(test: Test): void {
   });
 
   test("AV7: loses no block that is stored or pinned while it sweeps", async (world) => {
-    const store = await world.open(0);
+    const store = await world.open(0, 300);
     const blocks = Array.from({ length: 40 }, () => freshBlock());
     const root = freshBlock(...blocks.slice(20).map(({ digest }) => digest));
     for (const { bytes } of [...blocks, root]) await store.put(bytes);

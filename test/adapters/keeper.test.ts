@@ -125,7 +125,7 @@ describe("a keeper that settles", () => {
     await pass(20 * TICK_MS);
     const microseconds = process.cpuUsage().user - before;
     // With a hash for each agent, request and tick it takes many seconds.
-    assert.ok(microseconds < 1_000_000, `${microseconds} us`);
+    assert.ok(microseconds < 3_000_000, `${microseconds} us`);
     stop();
   });
 

@@ -35,7 +35,7 @@ async function hostile(context: TestContext, answer: RequestListener): Promise<s
 /** Watches until the state is as wanted. */
 async function watchUntil(streams: readonly string[], isWanted: (state: LiveState) => boolean): Promise<LiveState> {
   const { domain: deployment, request, committee } = attempt;
-  const signal = AbortSignal.timeout(60_000);
+  const signal = AbortSignal.timeout(600_000);
   for await (const state of watchLive({ deployment, request, attempt: 0, committee, streams, signal }))
     if (isWanted(state)) return state;
   throw new Error("the stream ended");

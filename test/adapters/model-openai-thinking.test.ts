@@ -10,6 +10,8 @@ import { createRequestBudget } from "../../agents/node/seat/token-budget.ts";
 import { against, good } from "./fixtures/openai-served.ts";
 import { reply, startOpenAiServer, stream, type Handler, type Seen } from "./fixtures/openai-server.ts";
 import { SECRET, thinker } from "./fixtures/openai-thinker.ts";
+import { assertBelow } from "../support/assertions.ts";
+import { processorMs } from "../support/processor-time.ts";
 import { failsWith, modelRequest, never } from "./model.suite.ts";
 
 const places = ["reasoning_content", "reasoning", "content"] as const;
@@ -274,15 +276,16 @@ describe("model: openai, thoughts", () => {
   });
 
   it("in the content may be as long and as nested as a hostile server likes: only the end of them is kept", () => {
-    const begun = performance.now();
-    for (const piece of [" ", "<think>", "<thinking>{", "</think>", "<|channel|>analysis<|", "[THINK", "◁"]) {
-      const taken = new AnswerText();
-      for (let i = 0; i < 200_000; i++) taken.add(piece);
-      assert.equal(taken.answer, "", piece);
-      assert.ok(taken.thoughtLength > 200_000 * piece.length - 2 * LONGEST_MARK, piece);
-    }
+    const tookMs = processorMs(() => {
+      for (const piece of [" ", "<think>", "<thinking>{", "</think>", "<|channel|>analysis<|", "[THINK", "◁"]) {
+        const taken = new AnswerText();
+        for (let i = 0; i < 200_000; i++) taken.add(piece);
+        assert.equal(taken.answer, "", piece);
+        assert.ok(taken.thoughtLength > 200_000 * piece.length - 2 * LONGEST_MARK, piece);
+      }
+    });
     // Text that is kept and searched again with each piece would take minutes.
-    assert.ok(performance.now() - begun < 60_000);
+    assertBelow(tookMs, 60_000);
   });
 });
 
@@ -321,7 +324,7 @@ describe("model: openai, thoughts by the model's size", () => {
       const endpoint = { provider: "openai", baseUrl: server.url, model } as const;
       const asked = createOpenAiModel({
         endpoints: [endpoint],
-        timeoutMs: 5000,
+        timeoutMs: 60_000,
         retries: 0,
         concurrency: 1,
         waiting: 8,

@@ -8,7 +8,9 @@ import { canonicalAnswer } from "../../agents/core/request/answer.ts";
 import { KIND_RULES } from "../../agents/core/request/kinds.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { ANSWER_KINDS, type Attempt, type Terms } from "../../agents/core/types.ts";
+import { assertBelow } from "../support/assertions.ts";
 import { attemptOf } from "../support/core/committee.ts";
+import { processorMs } from "../support/processor-time.ts";
 
 function asking(question: string, change: Partial<Terms>): Attempt {
   const attempt = attemptOf(4);
@@ -95,12 +97,13 @@ describe("prompts of the general set", () => {
   });
 
   it("P11: takes no longer for a hostile question", () => {
-    const start = performance.now();
-    for (const part of ["A) ", " ", "A", "(", "A)\n", ";;;; "]) {
-      const question = part.repeat(Math.floor(limits.questionBytes / part.length));
-      optionsIn(question, { kind: "choice", options: 26 });
-    }
-    assert.ok(performance.now() - start < 1_000);
+    const tookMs = processorMs(() => {
+      for (const part of ["A) ", " ", "A", "(", "A)\n", ";;;; "]) {
+        const question = part.repeat(Math.floor(limits.questionBytes / part.length));
+        optionsIn(question, { kind: "choice", options: 26 });
+      }
+    });
+    assertBelow(tookMs, 1_000);
   });
 
   it("SG7, SG4: numbers the sources, and takes a source's number or letter for its place", () => {

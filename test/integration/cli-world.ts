@@ -23,8 +23,8 @@ import { until } from "../support/until.ts";
 export const PASSWORD = "correct horse battery staple";
 /** Password of the operator's keystore that `agent init` makes. */
 export const OPERATOR_PASSWORD = "another horse, another battery";
-/** A committee has to decide in its epoch or the next: five minutes at least, also on a busy machine. */
-const EPOCH_BLOCKS = 1_600;
+/** A committee has to decide in its epoch or the next: two minutes at least, also on a busy machine. */
+const EPOCH_BLOCKS = 640;
 /** Throw-away keys open at once: that of the product takes a third of a second for each command. */
 const SCRYPT_N = 1 << 12;
 

@@ -28,8 +28,8 @@ import { defaultTerms } from "../../agents/core/request/terms.ts";
 import { assertAbove } from "../support/assertions.ts";
 
 const STAKE = parseEther("10");
-/** A committee has to decide in its epoch or the next: five minutes at least, also on a busy machine. */
-const EPOCH_BLOCKS = 1_600;
+/** A committee has to decide in its epoch or the next: two minutes at least, also on a busy machine. */
+const EPOCH_BLOCKS = 640;
 const PASSWORD = "crash test";
 
 const terms = defaultTerms({ fee: parseEther("1"), kind: "number", protocol: 1 });

@@ -4,10 +4,13 @@ import type { Address } from "../../agents/core/types.ts";
 import type { JournalFactory } from "../../agents/ports/journal.ts";
 import { booleanTerms } from "../support/core/committee.ts";
 import { assertAbove } from "../support/assertions.ts";
-import { memoryWorld, silentLog, truthful } from "./world.ts";
+import { fastTiming, memoryWorld, silentLog, truthful } from "./world.ts";
 import { until } from "../support/until.ts";
 
 const consumer = `0x${"cc".repeat(20)}` as Address;
+const scripts = [0, 1, 2, 3].map(() => truthful("yes"));
+/** Two seats alone are no quorum: they wait for the whole phase. */
+const timing = { ...fastTiming, phaseMs: 10_000 };
 
 /** Journals on a disk that takes nothing while it is full; a journal that failed once takes no more, as a file's. */
 function fillable(journals: JournalFactory, disk: { full: boolean }): JournalFactory {
@@ -36,11 +39,7 @@ describe("a full disk", () => {
   it("at the moment of the draw costs the seat only the time until there is room, and metrics and log say so", async () => {
     const errors: { readonly error: string; readonly failures?: number }[] = [];
     const log = { ...silentLog, error: (data: object) => errors.push(data as (typeof errors)[0]) };
-    const world = memoryWorld(
-      [0, 1, 2, 3].map(() => truthful("yes")),
-      undefined,
-      log,
-    );
+    const world = memoryWorld(scripts, undefined, log, timing);
     const disk = { full: false };
     // Three of four seats are a quorum: with one away, the one with the full disk is needed.
     const running = world.agents
@@ -70,7 +69,7 @@ describe("a full disk", () => {
   });
 
   it("while the seat deliberates costs it no more: it goes on from its journal, and counts as one attempt", async () => {
-    const world = memoryWorld([0, 1, 2, 3].map(() => truthful("yes")));
+    const world = memoryWorld(scripts, undefined, silentLog, timing);
     const disk = { full: false };
     const running = world.agents
       .slice(0, 3)

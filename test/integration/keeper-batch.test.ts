@@ -39,7 +39,7 @@ for (const [name, createHarness] of [
         harness,
         createMemoryJournals(),
         { settleAll },
-        { settleBatchMs: 5_000, relayStaggerMs: 10 },
+        { settleBatchMs: 15_000, relayStaggerMs: 10 },
       );
       try {
         const isSettled = async ({ request }: FinalRequest): Promise<boolean> =>

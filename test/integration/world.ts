@@ -18,7 +18,7 @@ import { keyOf } from "../support/core/committee.ts";
 /** Only what does not come is waited for: a phase ends at once when all have spoken. So the waits are those of a busy machine. */
 export const fastTiming: AgentTiming = {
   phaseMs: 60_000,
-  graceMs: 3_000,
+  graceMs: 2_000,
   certifyMs: 3_000,
   certifyDeltaMs: 500,
   relayStaggerMs: 200,

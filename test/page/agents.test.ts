@@ -42,38 +42,34 @@ before(async () => {
 after(() => world.close());
 
 describe("page: agents that argue", () => {
-  it(
-    "asks with a wallet, fills the panes while the agents argue, and proves the decision",
-    { timeout: 2 * PATIENCE_MS },
-    async (context) => {
-      const { page } = await visit(context, world, {
-        route: "/ask",
-        wallet: { account: 0 },
-        expects: /404|ERR_CONNECTION_REFUSED/,
-      });
-      await page.getByLabel("Question").fill("Paul had seventy-six EUR and paid sixty-five EUR. How much is left?");
-      await page.getByLabel("Kind of answer").selectOption("A number");
-      await page.getByText("Committee, time and appeals").click();
-      await page.getByLabel("Seats").fill("5");
-      await page.getByRole("main").getByRole("button", { name: "Test wallet" }).click();
-      await page.getByRole("button", { name: "Ask", exact: true }).click();
-      const isFilling = (): boolean =>
-        document.querySelectorAll(".said-answer").length > 0 && document.querySelector(".decided-answer") === null;
-      await page.waitForFunction(isFilling, undefined, { timeout: PATIENCE_MS });
-      await page.screenshot({ path: join(SHOTS, "agents-live.png"), fullPage: true });
-      await page.locator(".decided-answer").waitFor({ timeout: PATIENCE_MS });
-      assert.equal(await page.locator(".decided-answer").innerText(), "11");
-      await page.locator(".pane").nth(4).waitFor();
-      await page.getByRole("button", { name: "Prove", exact: true }).click();
-      await page.locator(".seal").waitFor();
-      await page.screenshot({ path: join(SHOTS, "agents-argue.png"), fullPage: true });
-      assert.match(await page.locator(".seal").innerText(), /^Proven\./);
-      assert.equal(await page.locator(".pane.is-agrees").count(), 4);
-      assert.match(await page.locator(".pane.is-equivocated").innerText(), /signed two things/);
-      assert.match(
-        await page.locator(".equivocation").first().innerText(),
-        /Seat \d signed different messages[^]*It said[^]*It also said/,
-      );
-    },
-  );
+  it("asks with a wallet, fills the panes while the agents argue, and proves the decision", async (context) => {
+    const { page } = await visit(context, world, {
+      route: "/ask",
+      wallet: { account: 0 },
+      expects: /404|ERR_CONNECTION_REFUSED/,
+    });
+    await page.getByLabel("Question").fill("Paul had seventy-six EUR and paid sixty-five EUR. How much is left?");
+    await page.getByLabel("Kind of answer").selectOption("A number");
+    await page.getByText("Committee, time and appeals").click();
+    await page.getByLabel("Seats").fill("5");
+    await page.getByRole("main").getByRole("button", { name: "Test wallet" }).click();
+    await page.getByRole("button", { name: "Ask", exact: true }).click();
+    const isFilling = (): boolean =>
+      document.querySelectorAll(".said-answer").length > 0 && document.querySelector(".decided-answer") === null;
+    await page.waitForFunction(isFilling, undefined, { timeout: PATIENCE_MS });
+    await page.screenshot({ path: join(SHOTS, "agents-live.png"), fullPage: true });
+    await page.locator(".decided-answer").waitFor({ timeout: PATIENCE_MS });
+    assert.equal(await page.locator(".decided-answer").innerText(), "11");
+    await page.locator(".pane").nth(4).waitFor();
+    await page.getByRole("button", { name: "Prove", exact: true }).click();
+    await page.locator(".seal").waitFor();
+    await page.screenshot({ path: join(SHOTS, "agents-argue.png"), fullPage: true });
+    assert.match(await page.locator(".seal").innerText(), /^Proven\./);
+    assert.equal(await page.locator(".pane.is-agrees").count(), 4);
+    assert.match(await page.locator(".pane.is-equivocated").innerText(), /signed two things/);
+    assert.match(
+      await page.locator(".equivocation").first().innerText(),
+      /Seat \d signed different messages[^]*It said[^]*It also said/,
+    );
+  });
 });

@@ -48,7 +48,7 @@ export async function visit(context: TestContext, world: Served, options: VisitO
     );
   });
   const page = await browser.newPage();
-  page.setDefaultTimeout(30_000);
+  page.setDefaultTimeout(240_000);
   page.on("pageerror", (error) => faults.push(String(error)));
   page.on("console", (message) => {
     if (["error", "warning"].includes(message.type())) faults.push(message.text());

@@ -16,7 +16,7 @@ const RULES = join(import.meta.dirname, "walk-rules.ts");
 const TRACE = join(root, ".cache/page/walk");
 const SECONDS = Number(process.env["PAGE_WALK_SECONDS"] ?? 30);
 /** Steps of a quick walk on a machine with much else to do. */
-const FEWEST_STEPS = SECONDS / 6;
+const FEWEST_STEPS = SECONDS / 15;
 /** It knows fewer messages of the browser than there are. */
 const NOISE = /^.*WS Invalid message: data did not match any variant.*\n/gm;
 const STEP = /^\d\d:\d\d\.\d{3} /gm;

@@ -9,8 +9,6 @@ import type { Deployed } from "../../scripts/subgraph/manifest.ts";
 
 /** As many operators as the scenario's appeals need, although one may have left and one been slashed. */
 export const OPERATORS = 22;
-/** Time limit of a whole test; a busy machine takes five times as long as an idle one. */
-export const LIMIT_MS = 280_000;
 
 export async function startChain(context: TestContext): Promise<EconomyChain> {
   const economy = await startEconomyChain("anvil", OPERATORS);

@@ -8,14 +8,14 @@ import { deployedIn } from "../../lab/subgraph/economy-chain.ts";
 import { readEntities, type Entity } from "../../devnet/subgraph/entities.ts";
 import { packTerms, testKey } from "../support/contracts/typed-data.ts";
 import { deployWorld, maxStake, registerAgents, registration, subscription } from "../support/contracts/world.ts";
-import { LIMIT_MS, headOf, startChain, startNode } from "./follow.ts";
+import { headOf, startChain, startNode } from "./follow.ts";
 
 /** Bytes that are not UTF-8, zeros within and at the end, half of a surrogate pair, a character that is cut off. */
 const HOSTILE = "ff00fe41eda080f09f9800";
 /** The text as stored: PostgreSQL allows no zeros in texts. */
 const READ = new TextDecoder().decode(Buffer.from(HOSTILE, "hex")).replaceAll("\0", "");
 
-test("texts that are not UTF-8, or contain zeros, do not stop the index", { timeout: LIMIT_MS }, async (context) => {
+test("texts that are not UTF-8, or contain zeros, do not stop the index", async (context) => {
   const chain = await startChain(context);
   const world = await deployWorld(chain.ethers);
   await registerAgents(world, 6);

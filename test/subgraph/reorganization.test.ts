@@ -5,7 +5,7 @@ import { createRandom } from "../../sim/random.ts";
 import { openEconomy } from "../../lab/scenario/economy.ts";
 import { play } from "../../lab/scenario/play.ts";
 import { deployedIn } from "../../lab/subgraph/economy-chain.ts";
-import { LIMIT_MS, OPERATORS, check, headOf, startChain, startNode } from "./follow.ts";
+import { OPERATORS, check, headOf, startChain, startNode } from "./follow.ts";
 
 /**
  * Numbers of blocks to drop: the last one, which settles a request, or the last ones with a whole committee. No more,
@@ -13,7 +13,7 @@ import { LIMIT_MS, OPERATORS, check, headOf, startChain, startNode } from "./fol
  */
 const DEPTHS = [1, 6];
 
-test("the entities equal those of a clean sync after a reorganization", { timeout: LIMIT_MS }, async (context) => {
+test("the entities equal those of a clean sync after a reorganization", async (context) => {
   const random = createRandom(2, "subgraph");
   const chain = await startChain(context);
   const economy = await openEconomy(chain.ethers, OPERATORS, random.fork("economy"));
