@@ -102,7 +102,7 @@ try {
 function atLeisure(model: WorldModel): WorldModel {
   const { pace } = model;
   const phaseMs = Math.max(pace.phaseMs, 90_000);
-  return { ...model, pace: { ...pace, epochBlocks: 4 * pace.epochBlocks, phaseMs, decideMs: 2 * pace.decideMs } };
+  return { ...model, pace: { ...pace, epochBlocks: 2 * pace.epochBlocks, phaseMs, decideMs: 2 * pace.decideMs } };
 }
 
 function problemsOf(one: DemoReport["decisions"][number], { knowsAnswers }: WorldModel): readonly string[] {

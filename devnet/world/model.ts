@@ -21,8 +21,8 @@ export interface Pace {
   readonly decideMs: number;
 }
 
-/** The 8 blocks before a draw take 2 s. The rest of the epoch gives a busy machine two minutes for the decision. */
-const FAST: Pace = { blockSeconds: 0.2, epochBlocks: 640, phaseMs: 60_000, decideMs: 600_000 };
+/** The 8 blocks before a draw take 2 s. The rest of the epoch and the next one give a busy machine a minute or two for the decision. */
+const FAST: Pace = { blockSeconds: 0.2, epochBlocks: 320, phaseMs: 60_000, decideMs: 600_000 };
 /** Five agents share the cores of this machine. */
 const PATIENT: Pace = { blockSeconds: 1, epochBlocks: 2400, phaseMs: 300_000, decideMs: 2_400_000 };
 const OWN = join(import.meta.dirname, "../../models/conclave-small.gguf");

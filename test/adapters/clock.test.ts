@@ -18,7 +18,7 @@ describe("clock: system", () => {
   it("keeps the process alive only when told to", () => {
     const file = new URL("../../agents/adapters/clock/system-clock.ts", import.meta.url).href;
     const run = (keepAlive: boolean): string => {
-      const code = `import { createSystemClock } from "${file}"; createSystemClock({ keepAlive: ${keepAlive} }).schedule(50, () => console.log("fired"));`;
+      const code = `import { createSystemClock } from "${file}"; createSystemClock({ keepAlive: ${keepAlive} }).schedule(1_000, () => console.log("fired"));`;
       return spawnSync(process.execPath, ["--input-type=module", "-e", code], { encoding: "utf8" }).stdout;
     };
     assert.equal(run(true), "fired\n");

@@ -178,7 +178,7 @@ const findings: readonly (readonly [
   ],
   [
     "does not answer in time",
-    { handler: hangs, more: { timeoutMs: 300 } },
+    { handler: hangs, more: { timeoutMs: 3_000 } },
     "warn",
     /\(timeout\)/,
     /^ask again later/,
@@ -186,7 +186,7 @@ const findings: readonly (readonly [
   ],
   [
     "does not answer in time and has no list",
-    { handler: hangs, list: refusing(404), more: { timeoutMs: 300 } },
+    { handler: hangs, list: refusing(404), more: { timeoutMs: 3_000 } },
     "fail",
     /\(timeout\)/,
     /./,
@@ -217,13 +217,13 @@ describe("conclave doctor: a model on a server", () => {
     const keys: unknown[] = [];
     const elsewhere: ListHandler = (response) => void response.writeHead(302, { location: "/v1/other" }).end();
     for (const [list, code, text] of [
-      [(_response, key) => void keys.push(key), "MODEL_FAILED", /its list of models is not there after 200 ms/u],
+      [(_response, key) => void keys.push(key), "MODEL_FAILED", /its list of models is not there after 3000 ms/u],
       [elsewhere, "MODEL_UNREACHABLE", /redirect/u],
     ] as readonly (readonly [ListHandler, "MODEL_FAILED" | "MODEL_UNREACHABLE", RegExp])[]) {
       const { url, close } = await startOpenAiServer(answers, list);
       const endpoint = { provider: "openai", baseUrl: url, model: "m", apiKey: KEY } as const;
       try {
-        await assert.rejects(listModels(endpoint, 200, never()), failsWith(code, undefined, text));
+        await assert.rejects(listModels(endpoint, 3_000, never()), failsWith(code, undefined, text));
       } finally {
         await close();
       }

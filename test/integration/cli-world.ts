@@ -23,8 +23,9 @@ import { until } from "../support/until.ts";
 export const PASSWORD = "correct horse battery staple";
 /** Password of the operator's keystore that `agent init` makes. */
 export const OPERATOR_PASSWORD = "another horse, another battery";
-/** A committee has to decide in its epoch or the next: two minutes at least, also on a busy machine. */
-const EPOCH_BLOCKS = 640;
+/** A committee has to decide in its epoch or the next: a busy machine has 80 s at least. */
+const EPOCH_BLOCKS = 160;
+const BLOCK_SECONDS = 0.5;
 /** Throw-away keys open at once: that of the product takes a third of a second for each command. */
 const SCRYPT_N = 1 << 12;
 
@@ -127,7 +128,7 @@ export function createCli(folder: string): Cli {
 }
 
 export async function startCliWorld(): Promise<CliWorld> {
-  const chain = await startLocalChain({ blockTimeSeconds: 0.2 });
+  const chain = await startLocalChain({ blockTimeSeconds: BLOCK_SECONDS });
   const owner = privateKeyToAccount(chain.accounts[0]!.privateKey);
   const deployment = await deploy({
     rpcUrl: chain.rpcUrl,

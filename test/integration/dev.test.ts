@@ -100,11 +100,11 @@ describe("conclave dev", () => {
       const answer = await fetch(`${stream}/live/1/0`, { headers: { origin: "http://page.example" } });
       assert.deepEqual([answer.status, answer.headers.get("access-control-allow-origin")], [204, "*"]);
     }
-    // Epochs of 640 blocks, one every fifth of a second.
-    assert.deepEqual(running.facts.committeeSeconds, { least: 128, most: 256 });
+    // Epochs of 320 blocks, one every fifth of a second.
+    assert.deepEqual(running.facts.committeeSeconds, { least: 64, most: 128 });
     assert.match(
       renderWorld(running.facts),
-      /refunds +a committee has to decide [^\n]* in 2 min 8 s to 4 min 16 s; else its question is refunded/,
+      /refunds +a committee has to decide [^\n]* in 1 min 4 s to 2 min 8 s; else its question is refunded/,
     );
   });
 
