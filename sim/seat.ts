@@ -26,7 +26,7 @@ import type { Random } from "./random.ts";
 import type { RecordedSeat, Recorder } from "./recorder.ts";
 import { simSigner } from "./signer.ts";
 import { createMemorySourceReader } from "../agents/adapters/memory/source-reader.ts";
-import { createSimStore, type ContentWorld } from "./store.ts";
+import { createSimStore, type SharedBlocks } from "./store.ts";
 import type { Watch } from "./watch.ts";
 
 /** What all seats of a world share. */
@@ -35,7 +35,7 @@ export interface World {
   readonly clock: Clock;
   readonly hub: MemoryHub;
   readonly links: Links;
-  readonly content: ContentWorld;
+  readonly content: SharedBlocks;
   readonly random: Random;
   readonly recorder: Recorder;
   readonly watch: Watch;

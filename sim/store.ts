@@ -5,7 +5,7 @@ import type { Clock } from "../agents/ports/clock.ts";
 import type { ContentStore } from "../agents/ports/content-store.ts";
 
 /** Blocks of all seats: a running seat offers what it holds to every seat that can reach it. */
-export interface ContentWorld {
+export interface SharedBlocks {
   readonly holders: Map<SeatIndex, ReadonlyMap<Digest, Uint8Array>>;
   readonly reaches: (from: SeatIndex, to: SeatIndex) => boolean;
   readonly latencyMs: () => number;
@@ -19,7 +19,7 @@ const TIMEOUT_MS = 2_000;
  * time.
  */
 export function createSimStore(
-  world: ContentWorld,
+  shared: SharedBlocks,
   clock: Clock,
   seat: SeatIndex,
   blocks: Map<Digest, Uint8Array>,
@@ -27,9 +27,9 @@ export function createSimStore(
   const pins = new Set<Digest>();
 
   const fromPeers = (digest: Digest): Uint8Array | null => {
-    for (const [other, held] of world.holders) {
+    for (const [other, held] of shared.holders) {
       const bytes = held.get(digest);
-      if (bytes === undefined || !world.reaches(other, seat)) continue;
+      if (bytes === undefined || !shared.reaches(other, seat)) continue;
       blocks.set(digest, bytes);
       return bytes;
     }
@@ -46,7 +46,7 @@ export function createSimStore(
           reject(new ConclaveError("BLOCK_MISSING", `Connect a seat that holds block ${digest}`, { digest }));
         else clock.schedule(RETRY_MS, look);
       };
-      clock.schedule(world.latencyMs(), look);
+      clock.schedule(shared.latencyMs(), look);
     });
   };
 

@@ -15,16 +15,16 @@ import {AgentAccount} from "./AgentAccountLib.sol";
 /// earnings.
 /// @dev No sum overflows. All amounts are part of the registry's credit at the oracle, which holds less than 2^104
 /// units of a currency; an account is owed a part of it, so less than 2^232. Growth may wrap around: the difference
-/// between growth and an account's mark, times the account's shares, is part of what the account is owed, so the
+/// between growth and what an account has counted, times the account's shares, is part of what the account is owed, so the
 /// difference is exact.
 library RewardsLib {
     uint256 private constant FRACTION_BITS = 128;
     uint256 private constant CURRENCIES = 2;
 
-    /// @param mark the growth up to which `owed` includes all earnings
+    /// @param counted the growth up to which `owed` includes all earnings
     /// @param owed the claimable amount, in units of 2^-128
     struct Holder {
-        uint256 mark;
+        uint256 counted;
         uint256 owed;
     }
 
@@ -61,11 +61,11 @@ library RewardsLib {
     function update(State storage self, address account, uint256 shares) internal {
         for (uint256 i = 0; i < CURRENCIES; ++i) {
             Holder storage holder = self.holders[account][i];
-            (uint256 growth, uint256 mark) = (self.growth[i], holder.mark);
+            (uint256 growth, uint256 counted) = (self.growth[i], holder.counted);
             // slither-disable-next-line incorrect-equality: nothing was divided since
-            if (growth == mark) continue;
-            holder.mark = growth;
-            if (shares != 0) holder.owed += _earned(shares, growth, mark);
+            if (growth == counted) continue;
+            holder.counted = growth;
+            if (shares != 0) holder.owed += _earned(shares, growth, counted);
         }
     }
 
@@ -92,7 +92,7 @@ library RewardsLib {
             // The growth may wrap around, see above.
             growth += self.growth[uint256(currency)];
         }
-        uint256 owed = holder.owed + _earned(shares, growth, holder.mark);
+        uint256 owed = holder.owed + _earned(shares, growth, holder.counted);
         if (account == by.operator) owed += commission;
         return owed >> FRACTION_BITS;
     }
@@ -109,10 +109,10 @@ library RewardsLib {
         }
     }
 
-    function _earned(uint256 shares, uint256 growth, uint256 mark) private pure returns (uint256) {
+    function _earned(uint256 shares, uint256 growth, uint256 counted) private pure returns (uint256) {
         unchecked {
             // The product fits, see above.
-            return shares * (growth - mark);
+            return shares * (growth - counted);
         }
     }
 }

@@ -23,14 +23,14 @@ export interface Quotation {
   readonly witnessedBy: number;
 }
 
-interface AuditedWorld {
+interface AuditedChain {
   readonly reader: ChainReader;
   readonly transactions: TransactionReader;
 }
 
 /** Reads the quotations of a decision as an auditor would: from the chain, and the blocks in an agent's folder. */
 export async function readQuotations(
-  { reader, transactions }: AuditedWorld,
+  { reader, transactions }: AuditedChain,
   { directory }: Pick<WorldAgent, "directory">,
   requestId: RequestId,
   signal: AbortSignal,

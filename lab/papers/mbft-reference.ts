@@ -42,14 +42,14 @@ interface Odds {
  * theta of Proposition 1; null = no number does.
  */
 export function fooledNeeded(seats: number): number | null {
-  const faults = faultTolerance(seats);
-  for (let fooled = 0; fooled <= seats - faults; fooled++) {
+  const faulty = faultTolerance(seats);
+  for (let fooled = 0; fooled <= seats - faulty; fooled++) {
     const agents = Array.from({ length: seats }, (_, seat): ScriptedAgent => {
-      const isLiar = seat < faults;
-      const accepts = isLiar || seat < faults + fooled;
+      const isLiar = seat < faulty;
+      const accepts = isLiar || seat < faulty + fooled;
       return { id: `a${seat}`, props: [isLiar ? [WRONG, 1] : [RIGHT, 0.9]], votes: [accepts ? 0.9 : 0], rho0: 1 };
     });
-    const { value } = runReference({ agents, theta: faults + LEAST, sigma: SIGMA, maxRounds: 1 });
+    const { value } = runReference({ agents, theta: faulty + LEAST, sigma: SIGMA, maxRounds: 1 });
     if (value === WRONG) return fooled;
   }
   return null;

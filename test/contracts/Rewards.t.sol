@@ -285,9 +285,9 @@ contract RewardsTest is ConclaveTest {
         RewardsLib.Division memory by = RewardsLib.Division(address(this), bound(ppm, 0, 500_000), shares);
         for (uint256 i = 0; i < 2; ++i) {
             _rewards.growth[i] = growth;
-            _rewards.holders[ALICE][i].mark = growth;
-            _rewards.holders[BOB][i].mark = growth;
-            _rewards.holders[address(this)][i].mark = growth;
+            _rewards.holders[ALICE][i].counted = growth;
+            _rewards.holders[BOB][i].counted = growth;
+            _rewards.holders[address(this)][i].counted = growth;
         }
         AgentAccount pending = AgentAccountLib.fresh().paid(Currency.Native, amount);
         uint256[3] memory expected = [
@@ -315,7 +315,7 @@ contract RewardsTest is ConclaveTest {
     /// @dev One account's part of one share is the whole range of the credit.
     function test_theLargestAmountForASingleShare() public {
         _rewards.growth[0] = type(uint256).max;
-        _rewards.holders[ALICE][0].mark = type(uint256).max;
+        _rewards.holders[ALICE][0].counted = type(uint256).max;
         AgentAccount pending = AgentAccountLib.fresh().paid(Currency.Token, type(uint96).max);
         for (uint256 i = 0; i < 256; ++i) _rewards.divide(pending, RewardsLib.Division(address(this), 0, 1));
         _rewards.update(ALICE, 1);

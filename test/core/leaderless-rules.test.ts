@@ -122,12 +122,12 @@ describe("leaderless rules", () => {
   it("L02 LL2: for every n: f <= f_e, two thirds evaluate, workers fit a score sheet, and two rounds try more than f workers up to n = 48", () => {
     for (let n = 4; n <= 64; n++) {
       const f = Math.floor((n - 1) / 3);
-      const { workers, evaluators, evaluatorFaults, workerFaults } = splitOf(n);
+      const { workers, evaluators, faultyEvaluators, faultyWorkers } = splitOf(n);
       assert.equal(workers + evaluators, n);
       assertWithin(workers, 1, 8);
-      assertAtLeast(evaluatorFaults, f);
-      assertBelow(2 * evaluatorFaults, evaluators);
-      assertBelow(2 * workerFaults, workers);
+      assertAtLeast(faultyEvaluators, f);
+      assertBelow(2 * faultyEvaluators, evaluators);
+      assertBelow(2 * faultyWorkers, workers);
       // One worker more would break the bound of the evaluators, or the sheet.
       assert.equal(workers === 8 || Math.floor((evaluators - 2) / 2) < f, true);
       assert.equal(2 * workers > f, n <= 48);

@@ -31,8 +31,8 @@ import { assertAtLeast, assertFields, assertIncludes, assertWithin } from "../su
 describe("mbft rules", () => {
   it("MB1: theta exceeds (f + h) tauMax with the largest h, and not with h + 1", () => {
     for (let n = 4; n <= 64; n++) {
-      const { theta, faults, fooled } = mbftConfig(sized(n));
-      const bound = (h: number) => BigInt(faults + h) * 900_000n * 1_000_000n;
+      const { theta, faulty, fooled } = mbftConfig(sized(n));
+      const bound = (h: number) => BigInt(faulty + h) * 900_000n * 1_000_000n;
       assertAtLeast(fooled, 0);
       assert.equal(theta > bound(fooled), true);
       assert.equal(theta > bound(fooled + 1), false);

@@ -7,7 +7,7 @@ import { agreementWith, NOBODY_BLIND } from "../../agents/core/phases/pay.ts";
 import { TIER_MAX } from "../../agents/core/phases/tiers.ts";
 import { withVerdict } from "../../agents/core/prompts/task-prompt.ts";
 import { canonicalAnswer, groupAnswers, isSameAnswer, type SeatAnswer } from "../../agents/core/request/answer.ts";
-import type { CanonicalAnswer } from "../../agents/core/request/kinds.ts";
+import { KIND_RULES, type CanonicalAnswer } from "../../agents/core/request/kinds.ts";
 import { NON_ANSWER_OUTCOMES, nonAnswerIn, saidNonAnswer } from "../../agents/core/request/non-answers.ts";
 import { grounded } from "../../agents/core/sources/named.ts";
 import { ANSWER_KINDS, type Attempt, type SeatIndex, type Terms } from "../../agents/core/types.ts";
@@ -29,8 +29,6 @@ function asking(terms: Partial<Terms>, sources: readonly string[] = [line(RULES)
 function answerText({ kind, options }: Terms): fc.Arbitrary<string> {
   const letters = Array.from({ length: options }, (_, index) => String.fromCharCode(65 + index));
   switch (kind) {
-    case "boolean":
-      return fc.constantFrom("yes", "no");
     case "choice":
       return fc.constantFrom(...letters);
     case "number":
@@ -41,6 +39,8 @@ function answerText({ kind, options }: Terms): fc.Arbitrary<string> {
       return fc.string({ minLength: 1, maxLength: 20 });
     case "policies":
       return fc.subarray(letters, { minLength: 1 }).map((all) => all.join(","));
+    default:
+      return fc.constantFrom(...KIND_RULES[kind].samples.valid((least) => least));
   }
 }
 

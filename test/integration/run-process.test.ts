@@ -70,7 +70,7 @@ describe("a command that runs until it is stopped", () => {
     const { started, printed } = await serve(context, process.execPath, SERVE, { npm_lifecycle_event: undefined });
     const exited = once(started, "exit");
     started.kill("SIGINT");
-    // Of another kind: two of one kind could arrive as one.
+    // Two signals of one kind could arrive as one, so this one is of another kind.
     started.kill("SIGTERM");
     assert.match(await printed, /"event":"stopped"/);
     assert.deepEqual(await exited, [0, null]);

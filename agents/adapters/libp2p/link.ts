@@ -49,7 +49,7 @@ export function openLink(options: LinkOptions): PeerLink {
     while (!closing.signal.aborted) {
       const startedAt = performance.now();
       try {
-        await session();
+        await connectOnce();
       } catch (error) {
         // Reported once per outage, not once per try.
         if (!down && !closing.signal.aborted) report({ kind: "linkDown", peer: address, reason: shortReason(error) });
@@ -61,7 +61,7 @@ export function openLink(options: LinkOptions): PeerLink {
     }
   }
 
-  async function session(): Promise<void> {
+  async function connectOnce(): Promise<void> {
     const connection = await connect(libp2p, peerId, multiaddrs, timeout(closing.signal, bounds.openTimeoutMs));
     const { stream, writer } = await openStream(connection, closing.signal, bounds.openTimeoutMs);
     const closed = new AbortController();

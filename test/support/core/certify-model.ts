@@ -44,7 +44,7 @@ export interface ModelMessage {
   readonly root: ModelRoot;
   /** Ballot of the polka behind a proposal; -1: none. */
   readonly valid: number;
-  /** Of a certificate, ascending. */
+  /** The signers of a certificate, ascending. */
   readonly signers: readonly number[];
 }
 

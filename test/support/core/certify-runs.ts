@@ -177,7 +177,7 @@ function scriptText(script: readonly ScriptStep[]): string {
     ${script.map(({ seat, arrival }) => eventText(seat, arrival)).join(",\n    ")}
   )
   var at: int
-  /// Of a new committee, \`signers\` are the seats that hold all messages.
+  /// In the event that makes a committee, \`signers\` are the seats that hold all messages.
   action play(event: Event): bool =
     if (event.kind == "init") initWith(event.seat, SEATS.mapBy(s => if (event.message.signers.contains(s)) "A" else "B"))
     else if (event.kind == "start") begin(event.seat)

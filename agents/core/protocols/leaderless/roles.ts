@@ -10,9 +10,9 @@ export interface Split {
   readonly workers: number;
   readonly evaluators: number;
   /** f_e: number of hostile or silent evaluators that are tolerated, floor((N_e - 1) / 2). Never below f (LL2). */
-  readonly evaluatorFaults: number;
+  readonly faultyEvaluators: number;
   /** f_w of the paper, floor((N_w - 1) / 2). No rule reads it: one right worker is enough. */
-  readonly workerFaults: number;
+  readonly faultyWorkers: number;
 }
 
 /** LL2: all seats but 2f + 1 evaluators work; at most as many as the answers an evaluator marks. */
@@ -20,7 +20,7 @@ export function splitOf(seats: number): Split {
   const spare = seats - (2 * faultTolerance(seats) + 1);
   const workers = Math.min(spare, limits.classesPerRound);
   const evaluators = seats - workers;
-  return { workers, evaluators, evaluatorFaults: minority(evaluators), workerFaults: minority(workers) };
+  return { workers, evaluators, faultyEvaluators: minority(evaluators), faultyWorkers: minority(workers) };
 }
 
 /** The bound of the geometric median (section III-C3): the largest f with 2f < N. */

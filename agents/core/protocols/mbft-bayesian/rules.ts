@@ -81,12 +81,12 @@ export function beliefOf(book: RoundBook): Belief {
   const reports = candidatesOf(book, "closed");
   const classes = answerClasses(book, reports, "closed");
   const size = Math.max(classes.length, 2) + 1;
-  const faults = faultTolerance(attempt.committee.length);
+  const faulty = faultTolerance(attempt.committee.length);
   const hypotheses = classes.map(({ representative, seats }): Hypothesis => {
     const weights = seats
       .map((seat) => reportedBy(attempt, reports, seat, size))
       .toSorted((a, b) => (a === b ? 0 : a < b ? 1 : -1));
-    return { answer: representative, seats, weight: sum(weights), doubtful: sum(weights.slice(0, faults)) };
+    return { answer: representative, seats, weight: sum(weights), doubtful: sum(weights.slice(0, faulty)) };
   });
   const { quorum } = DEMANDS[attempt.request.terms.assurance];
   return {

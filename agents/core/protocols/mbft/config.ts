@@ -9,7 +9,7 @@ export interface MbftConfig {
   /** The least sum with which a class may commit, in ppm^2 (reputation x tier). */
   readonly theta: bigint;
   /** f: number of seats that may be Byzantine. */
-  readonly faults: number;
+  readonly faulty: number;
   /** h: number of honest verifiers that may be fooled at once without a wrong commit. */
   readonly fooled: number;
 }
@@ -17,12 +17,12 @@ export interface MbftConfig {
 /** MB1: theta = n * tauMax / 2. */
 export function mbftConfig(attempt: Attempt): MbftConfig {
   const n = attempt.committee.length;
-  const faults = faultTolerance(n);
+  const faulty = faultTolerance(n);
   const theta = (BigInt(n) * BigInt(TIER_MAX) * BigInt(ONE_PPM)) / 2n;
-  return { theta, faults, fooled: largestFooled(n, faults) };
+  return { theta, faulty, fooled: largestFooled(n, faulty) };
 }
 
 /** The largest h with theta > (f + h) * tauMax, i.e. f + h < n / 2; negative if even h = 0 fails. */
-function largestFooled(n: number, faults: number): number {
-  return Math.ceil(n / 2) - 1 - faults;
+function largestFooled(n: number, faulty: number): number {
+  return Math.ceil(n / 2) - 1 - faulty;
 }

@@ -81,20 +81,20 @@ function holdsAnswer({ request }: Attempt, { answer, members }: WeighedClass, ot
  * WB8: weights cut at the greatest level at which any f seats together weigh less than 1/3. The excess of the total over three
  * times the f heaviest is concave in the level, and positive at the least weight (there all are equal, and n > 3f), so bisection finds it.
  */
-export function capped(weights: readonly number[], faults: number): readonly number[] {
+export function capped(weights: readonly number[], faulty: number): readonly number[] {
   const cutAt = (level: number): readonly number[] => weights.map((weight) => Math.min(weight, level));
   let low = Math.min(...weights);
   let high = Math.max(...weights);
   while (low < high) {
     const middle = Math.floor((low + high + 1) / 2);
-    if (isBalanced(cutAt(middle), faults)) low = middle;
+    if (isBalanced(cutAt(middle), faulty)) low = middle;
     else high = middle - 1;
   }
   return cutAt(low);
 }
 
-function isBalanced(weights: readonly number[], faults: number): boolean {
-  const heaviest = weights.toSorted((a, b) => b - a).slice(0, faults);
+function isBalanced(weights: readonly number[], faulty: number): boolean {
+  const heaviest = weights.toSorted((a, b) => b - a).slice(0, faulty);
   return 3 * sumOf(heaviest) < sumOf(weights);
 }
 
