@@ -124,9 +124,9 @@ describe("verify of the package", () => {
     const answers = Array.from({ length: 31 }, (_, seat) => (seat % 4 === 3 ? "no" : "yes"));
     const request = requestOf(decided(mbft, 99, answers, {}));
     // A worker's time is part of the process's; what other processes take is not.
-    const before = process.cpuUsage();
+    const start = process.cpuUsage();
     const { ok, checked } = await verify({ ...request, worker: webWorker(thread) });
-    const { user, system } = process.cpuUsage(before);
+    const { user, system } = process.cpuUsage(start);
     const seconds = (user + system) / 1e6;
     context.diagnostic(`${checked.messageSignatures} signatures in ${seconds.toFixed(2)} s`);
     assert.ok(ok);
