@@ -31,7 +31,7 @@ interface Dev {
 }
 
 async function startDev(...flags: readonly string[]): Promise<Dev> {
-  const args = ["devnet/cli.ts", "dev", "--json", "--port", "0", "--block-time", "0.2", "--agents", "4", ...flags];
+  const args = ["devnet/cli.ts", "dev", "--json", "--port", "0", "--block-time", "1", "--agents", "4", ...flags];
   const child = spawn(process.execPath, args, { cwd: root, stdio: ["ignore", "pipe", "inherit"] });
   const lines = createInterface({ input: child.stdout });
   const [line] = (await once(lines, "line")) as [string];
@@ -100,11 +100,11 @@ describe("conclave dev", () => {
       const answer = await fetch(`${stream}/live/1/0`, { headers: { origin: "http://page.example" } });
       assert.deepEqual([answer.status, answer.headers.get("access-control-allow-origin")], [204, "*"]);
     }
-    // Epochs of 320 blocks, one every fifth of a second.
-    assert.deepEqual(running.facts.committeeSeconds, { least: 64, most: 128 });
+    // Epochs of 320 blocks, one a second: a busy machine may need minutes to load all models.
+    assert.deepEqual(running.facts.committeeSeconds, { least: 320, most: 640 });
     assert.match(
       renderWorld(running.facts),
-      /refunds +a committee has to decide [^\n]* in 1 min 4 s to 2 min 8 s; else its question is refunded/,
+      /refunds +a committee has to decide [^\n]* in 5 min 20 s to 10 min 40 s; else its question is refunded/,
     );
   });
 

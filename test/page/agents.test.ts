@@ -20,7 +20,7 @@ before(async () => {
   dev = await startDevWorld({
     directory: null,
     port: 0,
-    blockTimeSeconds: 0.2,
+    blockTimeSeconds: 1,
     agents: 5,
     liar: true,
     model: worldModel(undefined),
