@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createPublicClient, createWalletClient, http } from "viem";
 import { freePort } from "../devnet/subgraph/ports.ts";
 import { registerAgent, startAgent, stopProcess, type WorldAgent } from "../devnet/world/agents.ts";
-import type { Deployment } from "../scripts/deploy/deployment.ts";
+import type { Deployment } from "../scripts/deploy/settings.ts";
 import type { Control } from "./controls.ts";
 import { controlOptions } from "./controls.ts";
 import { openDisk, type Disk } from "./disk.ts";

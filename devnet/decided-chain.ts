@@ -27,7 +27,8 @@ import { mbft } from "../agents/core/protocols/mbft/index.ts";
 import type { Address, AgentId, Attempt, Certificate, Hex, Ppm, RequestId, SeatIndex } from "../agents/core/types.ts";
 import type { ChainEvent } from "../agents/core/request/events.ts";
 import { openBank } from "./world/bank.ts";
-import { MIN_UNBONDING_SECONDS, deploy, type Deployment } from "../scripts/deploy/deployment.ts";
+import { deployRecorded } from "./recorded-deployment.ts";
+import { MIN_UNBONDING_SECONDS, type Deployment } from "../scripts/deploy/settings.ts";
 import { DEFAULT_PRICES } from "../scripts/deploy/prices.ts";
 import { UNBOUNDED, type ChainReader } from "../agents/ports/chain.ts";
 import { startLocalChain, type LocalChain } from "./local-chain.ts";
@@ -150,7 +151,7 @@ async function setUp(chain: LocalChain, signers: readonly Keys[]): Promise<Deplo
     prices: DEFAULT_PRICES,
     ...stakes,
   };
-  const deployment = await deploy({ ...options, buildProfile: "default" });
+  const deployment = await deployRecorded({ ...options, buildProfile: "default" });
   const bank = openBank(chain, deployment.token, account);
   await bank.mint(account.address.toLowerCase() as Address, 1_000_000n * ONE);
   const place = { rpcUrl: chain.rpcUrl, chainId: chain.chainId, oracle: deployment.oracle };

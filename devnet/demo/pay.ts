@@ -4,7 +4,7 @@ import { createChainWriter } from "../../agents/adapters/chain/writer.ts";
 import type { Address, AgentId, RequestId } from "../../agents/core/types.ts";
 import type { ChainReader } from "../../agents/ports/chain.ts";
 import { progressOf, roundsOf } from "../../agents/core/request/progress.ts";
-import type { Deployment } from "../../scripts/deploy/deployment.ts";
+import type { Deployment } from "../../scripts/deploy/settings.ts";
 import { clientsOf } from "../world/clients.ts";
 
 const abi = parseAbi(["function rewardsOf(uint32 agentId, address account, uint8 currency) view returns (uint256)"]);

@@ -7,7 +7,7 @@ import { checkEntities } from "../subgraph/check.ts";
 import { readEntities } from "../subgraph/entities.ts";
 import { postQuery, startGraphNode, type GraphNode } from "../subgraph/graph-node.ts";
 import { openLedger, type Ledger, type Result } from "../subgraph/ledger.ts";
-import type { Deployment } from "../../scripts/deploy/deployment.ts";
+import type { Deployment } from "../../scripts/deploy/settings.ts";
 import type { DemoFacts } from "./facts.ts";
 
 export interface SubgraphReport {

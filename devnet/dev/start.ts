@@ -13,7 +13,7 @@ import { readDashboard, startDashboardServer } from "../../agents/adapters/dashb
 import { keysFromPrivateKey } from "../../agents/adapters/keystore/keys.ts";
 import { ConclaveError, messageOf } from "../../agents/core/errors.ts";
 import { hexToBytes } from "../../agents/core/encoding/bytes.ts";
-import { contracts, type Deployment } from "../../scripts/deploy/deployment.ts";
+import { contracts, type Deployment } from "../../scripts/deploy/settings.ts";
 import { areFresh } from "../../agents/adapters/artifacts/artifacts.ts";
 import { MOST_URLS } from "../../dashboard/src/settings/settings.ts";
 import type { Address, AgentId, Hex } from "../../agents/core/types.ts";

@@ -14,7 +14,7 @@ import { CONFIG_FILE, KEYSTORE_FILE } from "../../agents/cli/shared/config.ts";
 import type { AgentId, Ppm } from "../../agents/core/types.ts";
 import type { AgentRecord } from "../../agents/ports/chain.ts";
 import type { WorldModel } from "./model.ts";
-import type { Deployment } from "../../scripts/deploy/deployment.ts";
+import type { Deployment } from "../../scripts/deploy/settings.ts";
 
 const root = join(import.meta.dirname, "../..");
 const withParent = join(import.meta.dirname, "with-parent.ts");

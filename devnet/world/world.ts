@@ -7,12 +7,8 @@ import { parseEther, type LocalAccount } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { createChainReader } from "../../agents/adapters/chain/reader.ts";
 import type { ChainReader } from "../../agents/ports/chain.ts";
-import {
-  MIN_UNBONDING_SECONDS,
-  deploy,
-  type Deployment,
-  type ExampleSettings,
-} from "../../scripts/deploy/deployment.ts";
+import { deploy } from "../../scripts/deploy/deployment.ts";
+import { MIN_UNBONDING_SECONDS, type Deployment, type ExampleSettings } from "../../scripts/deploy/settings.ts";
 import { DEFAULT_PRICES } from "../../scripts/deploy/prices.ts";
 import type { LocalChain } from "../local-chain.ts";
 import {

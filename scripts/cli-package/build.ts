@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { build, type Plugin } from "esbuild";
-import { contracts } from "../deploy/deployment.ts";
+import { contracts } from "../deploy/settings.ts";
 import { loadArtifacts } from "../../agents/adapters/artifacts/artifacts.ts";
 import { licencesOf } from "../sdk/licences.ts";
 

@@ -9,7 +9,7 @@ import { isUsage } from "../../agents/cli/shared/reasons.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import { EXIT_USAGE, reported, type Streams } from "../shared/arguments.ts";
 import { addressFrom, readAccount } from "./account.ts";
-import type { Deployment } from "./deployment.ts";
+import type { Deployment } from "./settings.ts";
 import { commandLine, type Flags } from "./flags.ts";
 import type { Step } from "./plan.ts";
 import { usage } from "./price-options.ts";

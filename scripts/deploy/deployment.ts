@@ -9,11 +9,10 @@ import {
   type Artifact as IgnitionArtifact,
   type DeploymentResult,
 } from "@nomicfoundation/ignition-core";
-import { createPublicClient, getContractAddress, http, type LocalAccount, type PublicClient } from "viem";
+import { createPublicClient, getContractAddress, http, type PublicClient } from "viem";
 import { z } from "zod";
 
 import { ConclaveError } from "../../agents/core/errors.ts";
-import { protocols } from "../../agents/core/protocols/index.ts";
 import type { Address } from "../../agents/core/types.ts";
 import conclaveModule from "../../ignition/modules/Conclave.ts";
 import handoverModule from "../../ignition/modules/Handover.ts";
@@ -22,75 +21,10 @@ import testTokenModule from "../../ignition/modules/TestToken.ts";
 import { loadArtifacts, type Artifact, type BuildProfile } from "../../agents/adapters/artifacts/artifacts.ts";
 import { parseJson } from "../../agents/adapters/json.ts";
 import { LOCAL_CHAINS } from "../../agents/adapters/chain/beacon.ts";
-import type { Prices } from "./prices.ts";
 import { noteSigned, recover } from "./recovery.ts";
 import { placeOf, stepsOf, type Part, type Step } from "./plan.ts";
+import { contracts, protocolBitmap, type DeployOptions, type Deployment, type PlanOptions } from "./settings.ts";
 import { signingProvider, type Sent } from "./signing-provider.ts";
-
-export interface PlanOptions {
-  readonly rpcUrl: string;
-  /** Deploys and pays the gas. */
-  readonly account: Pick<LocalAccount, "address">;
-  /** Stake and fee token; null deploys a test token that anybody can mint. */
-  readonly token: Address | null;
-  /** Administrator of the access manager in the end; the deployer if absent. */
-  readonly admin?: Address;
-  /** Delay in seconds for acts of an administrator other than the deployer, e.g. new prices; 0 if absent. */
-  readonly governanceDelaySeconds?: number;
-  /** Gets what is slashed, minus the reporter's reward; the administrator if absent. */
-  readonly treasury?: Address;
-  readonly minStake: bigint;
-  /** At most 16 times `minStake`. */
-  readonly maxStake: bigint;
-  /** At least `MIN_UNBONDING_SECONDS`. */
-  readonly unbondingDelaySeconds: number;
-  /** Length of an epoch in blocks, 25 to 7200. Draws see the registry as it was when the current epoch began. */
-  readonly epochBlocks: number;
-  readonly prices: Prices;
-  readonly buildProfile: BuildProfile;
-  /**
-   * Folder of Ignition's journal, so that an interrupted deployment continues where it stopped; absent = nothing is
-   * kept.
-   */
-  readonly directory?: string;
-  /** Deploys the example consumer `PolicyDesk` and creates its subscription, `EXAMPLE_SUBSCRIPTION`; the deployer owns both. */
-  readonly example?: ExampleSettings;
-}
-
-export interface DeployOptions extends PlanOptions {
-  readonly account: LocalAccount;
-  /** Prints a line for people before each transaction. */
-  readonly progress?: (line: string) => void;
-}
-
-/** As `PolicyDesk.Settings`; `duration` in seconds. */
-export interface ExampleSettings {
-  readonly fee: bigint;
-  readonly duration: number;
-  readonly appeals: number;
-  readonly retries: number;
-  readonly callbackGasLimit: number;
-  readonly committeeSize: number;
-  readonly assurance: number;
-  readonly protocol: number;
-}
-
-/** Plain data, as kept in deployments/<chainId>.json. */
-export interface Deployment {
-  readonly chainId: number;
-  /** Scans of events begin here. */
-  readonly deploymentBlock: number;
-  readonly token: Address;
-  readonly accessManager: Address;
-  readonly registry: Address;
-  readonly oracle: Address;
-  /** Deployed by the oracle. */
-  readonly settlement: Address;
-  readonly slasher: Address;
-  readonly example: Address | null;
-  /** Build profile of the contracts. */
-  readonly buildProfile: BuildProfile;
-}
 
 /** The transactions of a deployment, and its result if all of them succeed. */
 export interface Plan {
@@ -114,20 +48,6 @@ const startSchema = z.object({
   nonce: z.int().nonnegative(),
   block: z.int().nonnegative(),
 });
-
-/** The file of each contract that a module names. */
-export const contracts: Readonly<Record<string, string>> = {
-  TestToken: "devnet/contracts/TestToken.sol:TestToken",
-  ConclaveAccessManager: "contracts/ConclaveAccessManager.sol:ConclaveAccessManager",
-  AgentRegistry: "contracts/AgentRegistry.sol:AgentRegistry",
-  DecisionOracle: "contracts/DecisionOracle.sol:DecisionOracle",
-  Settlement: "contracts/Settlement.sol:Settlement",
-  Slasher: "contracts/Slasher.sol:Slasher",
-  PolicyDesk: "contracts/consumers/examples/PolicyDesk.sol:PolicyDesk",
-};
-
-/** `MIN_UNBONDING_DELAY` of contracts/types/Limits.sol: the longest epoch, the longest request, and a week for evidence. */
-export const MIN_UNBONDING_SECONDS = 16 * 86_400;
 
 const START_FILE = "start.json";
 const CONFIRMATIONS = 5;
@@ -330,9 +250,4 @@ function found(addresses: ReadonlyMap<string, Address>, name: string): Address {
 
 function missing(name: string): never {
   throw new Error(`Find ${name}: no module deploys it`);
-}
-
-/** Bit i set = protocol i can be asked for. */
-function protocolBitmap(): bigint {
-  return protocols.reduce((bits, { code }) => bits | (1n << BigInt(code)), 0n);
 }

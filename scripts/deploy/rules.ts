@@ -11,7 +11,7 @@ import { isHex } from "../../agents/core/encoding/bytes.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import type { Address } from "../../agents/core/types.ts";
 import { LOCAL_CHAINS, examineBeacon } from "../../agents/adapters/chain/beacon.ts";
-import type { PlanOptions } from "./deployment.ts";
+import type { PlanOptions } from "./settings.ts";
 import type { Flags } from "./flags.ts";
 import { readEpochBlocks } from "./epoch.ts";
 import { amountOf, readPrices, usage } from "./price-options.ts";

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { encodeDeployData, type Hex } from "viem";
 import type { Address } from "../../agents/core/types.ts";
 import { loadArtifacts, type BuildProfile } from "../../agents/adapters/artifacts/artifacts.ts";
-import { contracts, type Plan } from "./deployment.ts";
+import type { Plan } from "./deployment.ts";
+import { contracts } from "./settings.ts";
 
 /** A compiler run. */
 interface BuildInfo {

@@ -84,6 +84,7 @@ const slow: Readonly<Record<string, string>> = {
   "test/adapters/chain.test.ts": "starts a chain for each group of tests",
   "test/adapters/content-store.test.ts": "starts IPFS nodes",
   "test/adapters/deploy.test.ts": "starts chains",
+  "test/adapters/recorded-deployment.test.ts": "starts chains",
   "test/adapters/doctor-model.test.ts": "asks the embedded model",
   "test/adapters/metrics.test.ts": "asks the embedded model, and ends its process",
   "test/adapters/model-forms.test.ts": "asks the embedded model, and its parser about thousands of texts",

@@ -27,7 +27,8 @@ import { UNBOUNDED } from "../../agents/ports/chain.ts";
 import { keccak256, utf8, hexToBytes } from "../../agents/core/encoding/bytes.ts";
 import type { Address, Hex, Ppm, RequestId } from "../../agents/core/types.ts";
 import { loadArtifacts } from "../../agents/adapters/artifacts/artifacts.ts";
-import { MIN_UNBONDING_SECONDS, deploy, type Deployment } from "../../scripts/deploy/deployment.ts";
+import { deployRecorded } from "../../devnet/recorded-deployment.ts";
+import { MIN_UNBONDING_SECONDS, type Deployment } from "../../scripts/deploy/settings.ts";
 import { FREE } from "../../scripts/deploy/prices.ts";
 import { startLocalChain, type LocalChain } from "../../devnet/local-chain.ts";
 import type { ChainHarness } from "./chain-questions.ts";
@@ -108,7 +109,7 @@ async function setUp(chain: LocalChain, agents: Agents): Promise<NodeHarness> {
     unbondingDelaySeconds: MIN_UNBONDING_SECONDS,
     epochBlocks: EPOCH_BLOCKS,
   };
-  const deployment = await deploy({
+  const deployment = await deployRecorded({
     rpcUrl: chain.rpcUrl,
     account,
     token: null,

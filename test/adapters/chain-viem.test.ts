@@ -12,7 +12,7 @@ import { hexToBytes, keccak256, utf8 } from "../../agents/core/encoding/bytes.ts
 import { packTerms } from "../../agents/core/encoding/words.ts";
 import type { Address, AgentId, Ppm, Terms } from "../../agents/core/types.ts";
 import type { OperatorActions } from "../../agents/ports/chain.ts";
-import { MIN_UNBONDING_SECONDS } from "../../scripts/deploy/deployment.ts";
+import { MIN_UNBONDING_SECONDS } from "../../scripts/deploy/settings.ts";
 import { createNodeHarness, ONE, requestedIn, testKeys, type NodeHarness } from "./chain-node.ts";
 import { asked, drawn } from "./chain-questions.ts";
 import { assertOrdered, codesOf, rejects, startFollowing, stopFollowers } from "./chain.suite.ts";

@@ -5,7 +5,8 @@ import type { Address } from "../../agents/core/types.ts";
 import { booleanTerms } from "../support/core/committee.ts";
 import { readMetrics, servedMetrics } from "../adapters/fixtures/metrics.ts";
 import { PASSWORD, startCliWorld, type CliWorld } from "./cli-world.ts";
-import { memoryWorld, truthful } from "./world.ts";
+import { memoryWorld } from "./memory-world.ts";
+import { truthful } from "./world.ts";
 import { until } from "../support/until.ts";
 
 const consumer = `0x${"cc".repeat(20)}` as Address;

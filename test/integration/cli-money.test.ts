@@ -9,7 +9,7 @@ import { unpackRound } from "../../agents/core/request/rounds.ts";
 import type { Address, AgentId, Decision, RequestId } from "../../agents/core/types.ts";
 import type { ChainReader, ChainWriter } from "../../agents/ports/chain.ts";
 import { awaitedOf, roundsOf } from "../../agents/core/request/progress.ts";
-import { MIN_UNBONDING_SECONDS } from "../../scripts/deploy/deployment.ts";
+import { MIN_UNBONDING_SECONDS } from "../../scripts/deploy/settings.ts";
 import { progressNow, drawNext, lastOf, wordOf } from "../adapters/chain-questions.ts";
 import { startCliNode, type CliNode } from "./cli-node.ts";
 import { assertNoSecrets } from "./cli-world.ts";

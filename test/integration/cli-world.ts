@@ -12,7 +12,8 @@ import { runCli } from "../../agents/cli/run-cli.ts";
 import { bytesToHex } from "../../agents/core/encoding/bytes.ts";
 import type { Address, Request, RequestId, SeatInfo } from "../../agents/core/types.ts";
 import { openBank, type Bank } from "../../devnet/world/bank.ts";
-import { MIN_UNBONDING_SECONDS, deploy, type Deployment } from "../../scripts/deploy/deployment.ts";
+import { deployRecorded } from "../../devnet/recorded-deployment.ts";
+import { MIN_UNBONDING_SECONDS, type Deployment } from "../../scripts/deploy/settings.ts";
 import { FREE } from "../../scripts/deploy/prices.ts";
 import { startLocalChain, type LocalChain } from "../../devnet/local-chain.ts";
 import { certify } from "../adapters/chain-questions.ts";
@@ -130,7 +131,7 @@ export function createCli(folder: string): Cli {
 export async function startCliWorld(): Promise<CliWorld> {
   const chain = await startLocalChain({ blockTimeSeconds: BLOCK_SECONDS });
   const owner = privateKeyToAccount(chain.accounts[0]!.privateKey);
-  const deployment = await deploy({
+  const deployment = await deployRecorded({
     rpcUrl: chain.rpcUrl,
     account: owner,
     token: null,

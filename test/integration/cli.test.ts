@@ -12,7 +12,7 @@ import { protocols } from "../../agents/core/protocols/index.ts";
 import type { Address, SeatIndex } from "../../agents/core/types.ts";
 import { proofBy } from "../adapters/chain-questions.ts";
 import { wideId } from "../support/core/committee.ts";
-import { MIN_UNBONDING_SECONDS } from "../../scripts/deploy/deployment.ts";
+import { MIN_UNBONDING_SECONDS } from "../../scripts/deploy/settings.ts";
 import {
   PASSWORD,
   assertNoSecrets,

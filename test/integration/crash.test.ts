@@ -20,7 +20,8 @@ import type { ChainReader } from "../../agents/ports/chain.ts";
 import { startModelServer } from "../../chaos/model-server.ts";
 import { openBank } from "../../devnet/world/bank.ts";
 import { registerAgent, startAgent, stopProcess, type WorldAgent } from "../../devnet/world/agents.ts";
-import { MIN_UNBONDING_SECONDS, deploy } from "../../scripts/deploy/deployment.ts";
+import { deployRecorded } from "../../devnet/recorded-deployment.ts";
+import { MIN_UNBONDING_SECONDS } from "../../scripts/deploy/settings.ts";
 import { FREE } from "../../scripts/deploy/prices.ts";
 import { startLocalChain } from "../../devnet/local-chain.ts";
 import { until } from "../support/until.ts";
@@ -45,7 +46,7 @@ describe("a crash", () => {
     const directory = await mkdtemp(join(tmpdir(), "conclave-crash-"));
     const chain = await startLocalChain({ blockTimeSeconds: BLOCK_SECONDS });
     const owner = privateKeyToAccount(chain.accounts[0]!.privateKey);
-    const deployment = await deploy({
+    const deployment = await deployRecorded({
       rpcUrl: chain.rpcUrl,
       account: owner,
       token: null,

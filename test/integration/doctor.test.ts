@@ -11,7 +11,8 @@ import { LAYOUTS } from "../../agents/core/encoding/layouts.ts";
 import { packWord } from "../../agents/core/encoding/words.ts";
 import type { Address } from "../../agents/core/types.ts";
 import type { Check } from "../../agents/cli/doctor/checks.ts";
-import { MIN_UNBONDING_SECONDS, deploy } from "../../scripts/deploy/deployment.ts";
+import { deployRecorded } from "../../devnet/recorded-deployment.ts";
+import { MIN_UNBONDING_SECONDS } from "../../scripts/deploy/settings.ts";
 import { FREE } from "../../scripts/deploy/prices.ts";
 import { startCliWorld, type CliWorld } from "./cli-world.ts";
 
@@ -201,7 +202,7 @@ describe("conclave doctor", () => {
   });
 
   it("fails on an oracle of another deployment, and on other code than ours", async () => {
-    const foreign = await deploy({
+    const foreign = await deployRecorded({
       rpcUrl: world.chain.rpcUrl,
       account: privateKeyToAccount(world.chain.accounts[9]!.privateKey),
       token: world.deployment.token,

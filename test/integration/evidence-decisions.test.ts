@@ -18,7 +18,8 @@ import { rememberingChain } from "../../devnet/world/lies.ts";
 import { createMemoryHarness } from "../adapters/chain-memory.ts";
 import { drawn } from "../adapters/chain-questions.ts";
 import { booleanTerms } from "../support/core/committee.ts";
-import { memoryWorld, silentLog, truthful } from "./world.ts";
+import { memoryWorld } from "./memory-world.ts";
+import { silentLog, truthful } from "./world.ts";
 import { until } from "../support/until.ts";
 import { assertAbove } from "../support/assertions.ts";
 

@@ -3,7 +3,8 @@ import { describe, it } from "node:test";
 import type { AgentId, Address, Attempt } from "../../agents/core/types.ts";
 import { equivocatingNetwork, rememberingChain } from "../../devnet/world/lies.ts";
 import { booleanTerms } from "../support/core/committee.ts";
-import { memoryWorld, truthful } from "./world.ts";
+import { memoryWorld } from "./memory-world.ts";
+import { truthful } from "./world.ts";
 import { until } from "../support/until.ts";
 
 const consumer = `0x${"cc".repeat(20)}` as Address;

@@ -4,7 +4,8 @@ import type { Address } from "../../agents/core/types.ts";
 import type { JournalFactory } from "../../agents/ports/journal.ts";
 import { booleanTerms } from "../support/core/committee.ts";
 import { assertAbove } from "../support/assertions.ts";
-import { fastTiming, memoryWorld, silentLog, truthful } from "./world.ts";
+import { memoryWorld } from "./memory-world.ts";
+import { fastTiming, silentLog, truthful } from "./world.ts";
 import { until } from "../support/until.ts";
 
 const consumer = `0x${"cc".repeat(20)}` as Address;

@@ -11,7 +11,8 @@ import { PRECOMMIT } from "../../agents/core/seat/certify/messages.ts";
 import type { Address, Attempt, Message, Value } from "../../agents/core/types.ts";
 import type { LiveFeed } from "../../agents/ports/live-feed.ts";
 import { booleanTerms } from "../support/core/committee.ts";
-import { memoryWorld, truthful } from "./world.ts";
+import { memoryWorld } from "./memory-world.ts";
+import { truthful } from "./world.ts";
 import { until } from "../support/until.ts";
 
 const consumer = `0x${"cc".repeat(20)}` as Address;

@@ -8,7 +8,8 @@ import type { ConclaveError } from "../../agents/core/errors.ts";
 import type { Address, Decision } from "../../agents/core/types.ts";
 import type { Model } from "../../agents/ports/model.ts";
 import { booleanTerms } from "../support/core/committee.ts";
-import { memoryWorld, truthful } from "./world.ts";
+import { memoryWorld } from "./memory-world.ts";
+import { truthful } from "./world.ts";
 import { until } from "../support/until.ts";
 import { assertAtLeast } from "../support/assertions.ts";
 

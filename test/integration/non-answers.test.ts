@@ -10,7 +10,8 @@ import { verifyRequest } from "../../agents/node/audit/verify.ts";
 import type { Log } from "../../agents/ports/log.ts";
 import { booleanTerms } from "../support/core/committee.ts";
 import { assertFields } from "../support/assertions.ts";
-import { memoryWorld, silentLog, truthful } from "./world.ts";
+import { memoryWorld } from "./memory-world.ts";
+import { silentLog, truthful } from "./world.ts";
 import { until } from "../support/until.ts";
 
 const consumer = `0x${"cc".repeat(20)}` as Address;

@@ -16,7 +16,8 @@ import type { Network } from "../../agents/ports/network.ts";
 import type { Signer } from "../../agents/ports/signer.ts";
 import { rememberingChain } from "../../devnet/world/lies.ts";
 import { booleanTerms } from "../support/core/committee.ts";
-import { memoryWorld, silentLog, truthful } from "./world.ts";
+import { memoryWorld } from "./memory-world.ts";
+import { silentLog, truthful } from "./world.ts";
 import { until } from "../support/until.ts";
 import { assertFields } from "../support/assertions.ts";
 

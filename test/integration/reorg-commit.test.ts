@@ -8,7 +8,8 @@ import { booleanTerms } from "../support/core/committee.ts";
 import { drawn } from "../adapters/chain-questions.ts";
 import { createNodeHarness } from "../adapters/chain-node.ts";
 import { run } from "./keeper-world.ts";
-import { memoryWorld, truthful } from "./world.ts";
+import { memoryWorld } from "./memory-world.ts";
+import { truthful } from "./world.ts";
 import { until } from "../support/until.ts";
 
 const consumer = `0x${"cc".repeat(20)}` as Address;

@@ -5,7 +5,8 @@ import { unpackRound } from "../../agents/core/request/rounds.ts";
 import type { Address, Request, Terms } from "../../agents/core/types.ts";
 import { progressOf, lastRound, roundsOf, type Progress } from "../../agents/core/request/progress.ts";
 import { booleanTerms } from "../support/core/committee.ts";
-import { memoryWorld, truthful, type MemoryWorld, type RunningMemoryAgent } from "./world.ts";
+import { memoryWorld, type MemoryWorld, type RunningMemoryAgent } from "./memory-world.ts";
+import { truthful } from "./world.ts";
 import { until } from "../support/until.ts";
 
 const consumer = `0x${"cc".repeat(20)}` as Address;

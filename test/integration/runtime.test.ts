@@ -11,7 +11,8 @@ import type { ChainReader } from "../../agents/ports/chain.ts";
 import type { JournalFactory } from "../../agents/ports/journal.ts";
 import type { Network } from "../../agents/ports/network.ts";
 import { booleanTerms } from "../support/core/committee.ts";
-import { memoryWorld, truthful, type MemoryWorld, type RunningMemoryAgent } from "./world.ts";
+import { memoryWorld, type MemoryWorld, type RunningMemoryAgent } from "./memory-world.ts";
+import { truthful } from "./world.ts";
 import { until } from "../support/until.ts";
 import { assertAbove, assertBelow, assertFields } from "../support/assertions.ts";
 

@@ -18,7 +18,8 @@ import { honestSeats } from "../../sim/trace.ts";
 import { runWorld } from "../../sim/world.ts";
 import { attemptOf, booleanTerms } from "../support/core/committee.ts";
 import { openSeatOf } from "./seat.ts";
-import { memoryWorld, truthful } from "./world.ts";
+import { memoryWorld } from "./memory-world.ts";
+import { truthful } from "./world.ts";
 import { until } from "../support/until.ts";
 
 const consumer = `0x${"cc".repeat(20)}` as Address;

@@ -8,7 +8,8 @@ import type { RequestState } from "../../agents/core/request/events.ts";
 import type { Address } from "../../agents/core/types.ts";
 import type { ChainReader } from "../../agents/ports/chain.ts";
 import { booleanTerms } from "../support/core/committee.ts";
-import { memoryWorld, truthful, type MemoryAgent } from "./world.ts";
+import { memoryWorld, type MemoryAgent } from "./memory-world.ts";
+import { truthful } from "./world.ts";
 import { until } from "../support/until.ts";
 
 const consumer = `0x${"cc".repeat(20)}` as Address;

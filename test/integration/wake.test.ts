@@ -4,7 +4,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Address } from "../../agents/core/types.ts";
 import type { Network } from "../../agents/ports/network.ts";
 import { booleanTerms } from "../support/core/committee.ts";
-import { memoryWorld, truthful } from "./world.ts";
+import { memoryWorld } from "./memory-world.ts";
+import { truthful } from "./world.ts";
 import { until } from "../support/until.ts";
 
 const consumer = `0x${"cc".repeat(20)}` as Address;

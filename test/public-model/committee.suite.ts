@@ -9,7 +9,8 @@ import { defaultTerms } from "../../agents/core/request/terms.ts";
 import type { Address, Terms } from "../../agents/core/types.ts";
 import { canonicalAnswer } from "../../agents/core/request/answer.ts";
 import type { HostedModel } from "../../agents/ports/model.ts";
-import { memoryWorld, silentLog, truthful, type RunningMemoryAgent } from "../integration/world.ts";
+import { memoryWorld, type RunningMemoryAgent } from "../integration/memory-world.ts";
+import { silentLog, truthful } from "../integration/world.ts";
 import { until } from "../support/until.ts";
 import { AT_ONCE, CONTEXT, type LoadedModel } from "./model.ts";
 

@@ -2,11 +2,10 @@ import { readFile } from "node:fs/promises";
 import { ConclaveError } from "../../core/errors.ts";
 import { sha256, utf8 } from "../../core/encoding/bytes.ts";
 import { readingOf, type Reading, type ReadingFailure } from "../../core/sources/snapshot.ts";
-import type { DocumentSource, PageSource, SearchSource, Source } from "../../core/sources/source.ts";
+import type { CallSource, DocumentSource, PageSource, SearchSource, Source } from "../../core/sources/source.ts";
 import { readDocument } from "../../core/sources/named.ts";
 import type { ContentStore } from "../../ports/content-store.ts";
 import type { SourceReader } from "../../ports/source-reader.ts";
-import { readCall } from "./call.ts";
 import type { SourcesConfig } from "./config.ts";
 import type { Dialler, FixedPlace } from "./connect.ts";
 import { extract } from "./extract.ts";
@@ -30,8 +29,8 @@ const PARALLEL_PER_HOST = 2;
 const EXTRACTIONS = 1;
 
 /**
- * Opens the reader of every kind of source. What reads pages and searches loads at the first one: few agents need both, and they are
- * a tenth of an agent's files. Throws CONFIG_INVALID or CONFIG_MISSING if a certificate or a key of the config cannot be read.
+ * Opens the reader of every kind of source. What reads pages, searches and calls loads at the first one: few agents need all, and
+ * they are a tenth of an agent's files. Throws CONFIG_INVALID or CONFIG_MISSING if a certificate or a key of the config cannot be read.
  */
 export async function openSourceReader(options: ReaderOptions): Promise<SourceReader> {
   const { config, store, dialler, environment = {} } = options;
@@ -53,6 +52,11 @@ export async function openSourceReader(options: ReaderOptions): Promise<SourceRe
     return readingOf({ source: source.text, finalUrl, status, mediaType, raw, ...made, extractor: EXTRACTORS[kind] });
   };
 
+  const call = async (source: CallSource, signal: AbortSignal): Promise<Reading> => {
+    const { readCall } = await import("./call.ts");
+    return readCall(source, config, signal);
+  };
+
   const search = async (source: SearchSource, signal: AbortSignal): Promise<Reading> => {
     if (tool === null) throw new ReadingError("no-tool", "the config has no search tool; name one in sources.search");
     const { readSearch } = await import("./search.ts");
@@ -66,7 +70,7 @@ export async function openSourceReader(options: ReaderOptions): Promise<SourceRe
       case "page":
         return readPage(source, signal);
       case "call":
-        return readCall(source, config, signal);
+        return call(source, signal);
       case "search":
         return search(source, signal);
     }
