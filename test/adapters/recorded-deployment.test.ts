@@ -106,7 +106,7 @@ describe("a recorded deployment", () => {
   });
 
   it("is made again if its file is no JSON, and named by an error if the chain refuses it", async () => {
-    const [name = ""] = recordings().filter((one) => one !== "");
+    const name = recordings().find((one) => one !== "") ?? "";
     const file = join(folder, name);
     const text = await readFile(file, "utf8");
     await writeFile(file, text.slice(0, -9));
