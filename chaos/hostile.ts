@@ -35,9 +35,9 @@ const harms: Readonly<Record<(typeof HARMS)[number], (victim: Victim) => Promise
   /** As many frames as the victim takes: chance bytes, and old messages with a byte changed. */
   async flood(victim) {
     const write = await openWriter(victim);
-    for (let sent = 0, turn = 0; sent < MOST_BYTES; turn++) {
-      const old = victim.recorded[turn % Math.max(1, victim.recorded.length)];
-      const frame = old === undefined || turn % 2 === 0 ? randomBytes(1 + (turn % 60_000)) : changed(old);
+    for (let sent = 0, count = 0; sent < MOST_BYTES; count++) {
+      const old = victim.recorded[count % Math.max(1, victim.recorded.length)];
+      const frame = old === undefined || count % 2 === 0 ? randomBytes(1 + (count % 60_000)) : changed(old);
       await write(frame);
       sent += frame.length;
     }

@@ -17,6 +17,7 @@ import { addMessage, emptyTally, messagesOf } from "../../agents/core/seat/tally
 import { ONE_PPM, type Attempt, type Ppm } from "../../agents/core/types.ts";
 import { propose, put, type Answering } from "../support/message-set.ts";
 import { attemptOf } from "../support/core/committee.ts";
+import { faultsOf } from "../support/core/run-results.ts";
 import {
   CODE,
   HIGH,
@@ -26,7 +27,6 @@ import {
   closed,
   concluded,
   decision,
-  faults,
   outcomeOf,
   report,
   reports,
@@ -90,7 +90,7 @@ describe("mbft-bayesian rules", () => {
           const posterior = Math.exp(ranked[0]!) / total;
           const top = given[scores.indexOf(ranked[0]!)];
           const own = acts.filter((act) => act.answer === top && top !== undefined).map(weight);
-          const heaviest = own.toSorted((a, b) => b - a).slice(0, faults(n));
+          const heaviest = own.toSorted((a, b) => b - a).slice(0, faultsOf(n));
           const [theta, factor, quorum] = assurance === "high" ? [0.94, 3, 2 / 3] : [0.9, 2, 1 / 2];
           const needed = heaviest.reduce((sum, one) => sum + one, Math.log(factor));
           const margin = ranked[0]! - ranked[1]!;
@@ -161,11 +161,11 @@ describe("mbft-bayesian rules", () => {
         liars: fc.array(
           fc.record({ answer: fc.constantFrom("E", "E", "E", "A"), tier: fc.constantFrom(HIGH, HIGH, LOW) }),
           {
-            minLength: faults(n),
-            maxLength: faults(n),
+            minLength: faultsOf(n),
+            maxLength: faultsOf(n),
           },
         ),
-        honest: fc.oneof(listOf<Answering>(n - faults(n), act), listOf<Answering>(n - faults(n), quiet)),
+        honest: fc.oneof(listOf<Answering>(n - faultsOf(n), act), listOf<Answering>(n - faultsOf(n), quiet)),
         rho: fc.array(fc.oneof(fc.constant(1_000_000), fc.integer({ min: 1, max: 1_000_000 })), {
           minLength: n,
           maxLength: n,
@@ -192,10 +192,10 @@ describe("mbft-bayesian rules", () => {
     const sized = fc.integer({ min: 4, max: 64 }).chain((n) =>
       fc.record({
         assurance: fc.constantFrom("normal" as const, "high" as const),
-        liars: fc.oneof(listOf(faults(n), fc.constant(report("B"))), listOf<Answering>(faults(n), lie)),
+        liars: fc.oneof(listOf(faultsOf(n), fc.constant(report("B"))), listOf<Answering>(faultsOf(n), lie)),
         honest: fc.oneof(
-          listOf<number>(n - faults(n), fc.constant(MEDIUM)),
-          listOf<number>(n - faults(n), fc.constantFrom(MEDIUM, HIGH)),
+          listOf<number>(n - faultsOf(n), fc.constant(MEDIUM)),
+          listOf<number>(n - faultsOf(n), fc.constantFrom(MEDIUM, HIGH)),
         ),
       }),
     );
@@ -214,7 +214,7 @@ describe("mbft-bayesian rules", () => {
       for (const assurance of ["normal", "high"] as const)
         for (const tier of [MEDIUM, HIGH]) {
           const attempt = attemptFor(n, { assurance });
-          const some = reports(n, (seat) => report(seat < faults(n) ? null : "yes", tier));
+          const some = reports(n, (seat) => report(seat < faultsOf(n) ? null : "yes", tier));
           const all = reports(n, () => report("yes", tier));
           assert.equal(decision(outcomeOf(attempt, all)), "yes");
           assert.equal(decision(outcomeOf(attempt, some)), "yes");
@@ -232,7 +232,7 @@ describe("mbft-bayesian rules", () => {
 
   it("BA7: neither a lone report nor f reports decide, because all given answers may be wrong", () => {
     for (const n of [4, 7, 10, 13])
-      for (const spoken of [1, faults(n)])
+      for (const spoken of [1, faultsOf(n)])
         assert.equal(
           decision(
             outcomeOf(
@@ -338,7 +338,7 @@ describe("mbft-bayesian rules", () => {
   it("BA10, BA14, property: n - f seats that agree at first decide in the first round, whatever f seats report", () => {
     const sized = fc.integer({ min: 4, max: 13 }).chain((n) => {
       const lie = fc.record({ answer: fc.constantFrom("A", "B", "C", null), tier: tiers });
-      return fc.tuple(fc.constant(n), fc.array(lie, { minLength: faults(n), maxLength: faults(n) }));
+      return fc.tuple(fc.constant(n), fc.array(lie, { minLength: faultsOf(n), maxLength: faultsOf(n) }));
     });
     fc.assert(
       fc.property(sized, ([n, lies]) => {

@@ -8,7 +8,8 @@ import { createUnanimous } from "../../agents/core/protocols/unanimous/index.ts"
 import { gradePolicies } from "../../agents/core/protocols/unanimous/rules.ts";
 import type { Attempt, Digest, Ppm, SeatIndex, Terms } from "../../agents/core/types.ts";
 import { attemptOf } from "../support/core/committee.ts";
-import { decide, faults, policies, type TurnActs } from "../support/core/unanimous-set.ts";
+import { faultsOf } from "../support/core/run-results.ts";
+import { decide, policies, type TurnActs } from "../support/core/unanimous-set.ts";
 import { assertFields, assertWithin } from "../support/assertions.ts";
 
 describe("unanimous: policies", () => {
@@ -134,13 +135,17 @@ describe("unanimous: policies", () => {
   it("UN12, property: f seats alone neither add nor remove what all honest seats agree on, even if f of these are silent", () => {
     const set = fc.subarray(["A", "B", "C", "D"], { minLength: 1 }).map((letters) => letters.join(","));
     const sizes = fc.integer({ min: 4, max: 64 }).chain((n) => {
-      const silent = fc.integer({ min: 0, max: faults(n) });
-      return fc.tuple(fc.constant(n), silent, fc.array(fc.option(set), { minLength: faults(n), maxLength: faults(n) }));
+      const silent = fc.integer({ min: 0, max: faultsOf(n) });
+      return fc.tuple(
+        fc.constant(n),
+        silent,
+        fc.array(fc.option(set), { minLength: faultsOf(n), maxLength: faultsOf(n) }),
+      );
     });
     fc.assert(
       fc.property(sizes, set, ([n, silent, byzantine], honest) => {
         const lies = byzantine.filter((one) => one !== null);
-        const truths = Array.from({ length: n - faults(n) - silent }, () => honest);
+        const truths = Array.from({ length: n - faultsOf(n) - silent }, () => honest);
         fc.pre((lies.length + truths.length) * 3 > 2 * n);
         const attempt = attemptOf(4, policies(4));
         const { accepted } = gradePolicies(attempt, candidates(attempt, [...lies, ...truths]));

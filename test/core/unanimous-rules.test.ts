@@ -8,13 +8,13 @@ import { speakingOrder } from "../../agents/core/protocols/unanimous/prompts.ts"
 import { addMessage, emptyTally, messagesOf } from "../../agents/core/seat/tally.ts";
 import type { Ppm, SeatIndex, Terms } from "../../agents/core/types.ts";
 import { attemptOf } from "../support/core/committee.ts";
+import { faultsOf } from "../support/core/run-results.ts";
 import {
   CLOSE,
   COMMIT,
   REVEAL,
   concluded,
   decide,
-  faults,
   policies,
   seats,
   turnsOf,
@@ -193,12 +193,12 @@ describe("unanimous: definitive questions", () => {
   it("UN8: a seat that invents new arguments is heard for three turns of a standing agreement, not longer", () => {
     for (const n of [4, 7, 10, 13]) {
       const inventive = (round: number, seat: number): TurnActs =>
-        seat < faults(n) ? { answer: "no", proof: `${seat} argument ${round}` } : { answer: "yes" };
+        seat < faultsOf(n) ? { answer: "no", proof: `${seat} argument ${round}` } : { answer: "yes" };
       assert.equal(decide(attemptOf(n), 2, inventive), null);
       const outcome = decide(attemptOf(n), 3, inventive);
       assertFields(outcome, { answer: "yes", status: "decided", through: 2 });
       // UN9: not 1, because some hold out.
-      assert.equal(outcome?.confidence, Math.floor(((n - faults(n)) * 1_000_000) / n));
+      assert.equal(outcome?.confidence, Math.floor(((n - faultsOf(n)) * 1_000_000) / n));
     }
   });
 
@@ -267,7 +267,7 @@ describe("unanimous: definitive questions", () => {
           // Honest seats lean to an answer, so that decisions happen.
           const acts = turns.map((one, round) =>
             one.map(({ answer, proof }, seat): TurnActs => {
-              const said = seat >= faults(n) && (seat + round) % 4 !== 0 ? leaning : answer;
+              const said = seat >= faultsOf(n) && (seat + round) % 4 !== 0 ? leaning : answer;
               return { proof, ...(said === undefined ? {} : { answer: said }) };
             }),
           );
@@ -277,7 +277,7 @@ describe("unanimous: definitive questions", () => {
           const saying = acts[outcome.through]!.filter((act) => act.answer === outcome.answer);
           assertAbove(saying.length * 3, 2 * n);
           assert.equal(
-            saying.some((act) => acts[outcome.through]!.indexOf(act) >= faults(n)),
+            saying.some((act) => acts[outcome.through]!.indexOf(act) >= faultsOf(n)),
             true,
           );
         },

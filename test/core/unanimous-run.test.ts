@@ -8,7 +8,8 @@ import type { Ppm, SeatIndex, Terms } from "../../agents/core/types.ts";
 import { addMessage, emptyTally, type Tally } from "../../agents/core/seat/tally.ts";
 import { buildTranscript, decodeMessage } from "../../agents/core/encoding/transcript.ts";
 import { attemptOf, runCommittee, type CommitteeRun, type SeatScript } from "../support/core/committee.ts";
-import { CLOSE, COMMIT, REVEAL, faults, policies } from "../support/core/unanimous-set.ts";
+import { faultsOf } from "../support/core/run-results.ts";
+import { CLOSE, COMMIT, REVEAL, policies } from "../support/core/unanimous-set.ts";
 import { assertBelow, assertExcludes, assertFields, assertIncludes } from "../support/assertions.ts";
 
 type Ask = Extract<Effect, { kind: "ask" }>;
@@ -62,7 +63,7 @@ function asksOf(run: CommitteeRun, seat: number): readonly Ask[] {
 }
 
 function committee(n: number, byzantine: SeatScript, honest: SeatScript): SeatScript[] {
-  return Array.from({ length: n }, (_, seat) => (seat < faults(n) ? byzantine : honest));
+  return Array.from({ length: n }, (_, seat) => (seat < faultsOf(n) ? byzantine : honest));
 }
 
 const promptsOf = (run: CommitteeRun, seat: number): readonly string[] =>
@@ -82,9 +83,9 @@ describe("unanimous over a committee", () => {
       it(`n = ${n}: f seats ${name} neither stall nor win`, () => {
         for (let seed = 1; seed <= (n < 10 ? 2 : 1); seed++) {
           const run = runCommittee(unanimous, attemptOf(n), committee(n, byzantine, speaker("yes")), { seed });
-          assert.deepEqual(decisions(run, faults(n)), ["decided yes"]);
-          const [certificate] = run.certificates.slice(faults(n));
-          for (const { seat } of certificate!.decision.reputationChanges) assertBelow(seat, faults(n));
+          assert.deepEqual(decisions(run, faultsOf(n)), ["decided yes"]);
+          const [certificate] = run.certificates.slice(faultsOf(n));
+          for (const { seat } of certificate!.decision.reputationChanges) assertBelow(seat, faultsOf(n));
         }
       });
     }
@@ -96,7 +97,7 @@ describe("unanimous over a committee", () => {
     [10, 3],
   ] as const) {
     it(`PH7, PH10: n = ${n}: hold-outs shown to ${told} in turns 0 and 2 leave nobody alone in turns 1 and 3`, () => {
-      const f = faults(n);
+      const f = faultsOf(n);
       // Just so many hold their answers that their own CLOSE makes a majority of it.
       const listing = Math.floor(n / 2) + 1 - f;
       const holdOut: SeatScript = {
@@ -225,7 +226,7 @@ describe("unanimous over a committee", () => {
     ] as const) {
       it(`UN12 n = ${n}: f seats ${name} neither add nor remove a policy`, () => {
         const run = runCommittee(unanimous, attemptOf(n, policies(4)), committee(n, byzantine, speaker("A,B")));
-        assert.deepEqual(decisions(run, faults(n)), ["decided A,B"]);
+        assert.deepEqual(decisions(run, faultsOf(n)), ["decided A,B"]);
       });
     }
   }

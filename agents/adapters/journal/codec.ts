@@ -6,16 +6,16 @@ import { maxRecordBytes } from "../../ports/journal.ts";
  * The bytes of a journal.
  *
  *     file   = magic (8) | salt (16) | record*
- *     record = length u32 | crc32(length, salt, index) u32 | sha256(salt, index, payload)[0..8] | payload | end mark
+ *     record = length u32 | crc32(length, salt, index) u32 | sha256(salt, index, payload)[0..8] | payload | end byte
  *
  * All integers are big-endian. The header has its own checksum, so a damaged length is never taken for a record that the
- * crash cut short; salt and index are hashed, so a record of another journal or place does not pass; the end mark is not
+ * crash cut short; salt and index are hashed, so a record of another journal or place does not pass; the end byte is not
  * zero, so a record that was written to its end never looks like blocks which the file system had allocated but not written.
  */
 const MAGIC = Buffer.from("cnclvj01", "latin1");
 const SALT_BYTES = 16;
 const RECORD_HEADER_BYTES = 16;
-const END_MARK = 0xa5;
+const END_BYTE = 0xa5;
 const SECTOR_BYTES = 512;
 const SCAN_BYTES = 1 << 20;
 
@@ -56,7 +56,7 @@ export function encodeRecord(salt: Uint8Array, index: number, payload: Uint8Arra
   record.writeUInt32BE(headerChecksum(payload.length, salt, index), 4);
   record.set(payloadChecksum(salt, index, payload), 8);
   record.set(payload, RECORD_HEADER_BYTES);
-  record[record.length - 1] = END_MARK;
+  record[record.length - 1] = END_BYTE;
   return record;
 }
 
@@ -81,7 +81,7 @@ export async function* scanRecords(
     if (!whole || next > size) return { kind: "whole", end: offset, records: index, torn: true };
     const body = await read(offset + RECORD_HEADER_BYTES, length + 1);
     const payload = body.subarray(0, length);
-    const sound = body[length] === END_MARK && payloadChecksum(salt, index, payload).equals(header.subarray(8));
+    const sound = body[length] === END_BYTE && payloadChecksum(salt, index, payload).equals(header.subarray(8));
     if (!sound) return await damaged(read, offset, next, size, index, "record");
     yield Uint8Array.from(payload);
     offset = next;

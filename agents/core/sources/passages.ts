@@ -13,13 +13,13 @@ export function passagesOf(text: string): readonly string[] {
     if (passage !== "") passages.push(passage);
     [passage, bytes] = ["", 0];
   };
-  for (const { piece, mark } of piecesOf(text)) {
+  for (const { piece, context } of piecesOf(text)) {
     const length = bytesIn(piece);
     if (bytes + length > limits.passageBytes) end();
     if (passages.length === limits.passagesPerSource) return passages;
     passage += piece;
     bytes += length;
-    if (bytes >= LEAST_BYTES && isLast(mark, length)) end();
+    if (bytes >= LEAST_BYTES && isLast(context, length)) end();
   }
   end();
   return passages.slice(0, limits.passagesPerSource);
@@ -40,8 +40,8 @@ export function linesOf(text: string): readonly string[] {
 const LEAST_BYTES = 256;
 
 /** A piece ends a passage the likelier, the longer it is: so passages of short and of long pieces have the same length on average. */
-function isLast(mark: string, bytes: number): boolean {
-  return fnv1a(mark) >>> 24 < bytes;
+function isLast(context: string, bytes: number): boolean {
+  return fnv1a(context) >>> 24 < bytes;
 }
 
 /**
@@ -57,7 +57,7 @@ function fnv1a(text: string): number {
 interface Piece {
   readonly piece: string;
   /** What decides whether the piece is the last of its passage. */
-  readonly mark: string;
+  readonly context: string;
 }
 
 /** The lines with their line ends; of a line that is longer than a passage the words, and of such a word the characters. */
@@ -72,16 +72,16 @@ function charactersIfLong(word: string): readonly Piece[] {
   const characters = Array.from(word);
   return characters.map((piece, at) => ({
     piece,
-    mark: characters.slice(Math.max(0, at + 1 - MARK_CHARACTERS), at + 1).join(""),
+    context: characters.slice(Math.max(0, at + 1 - CONTEXT_CHARACTERS), at + 1).join(""),
   }));
 }
 
 function whole(text: string): Piece {
-  return { piece: text, mark: text };
+  return { piece: text, context: text };
 }
 
 /** One character alone would decide alike wherever it stands: a text of digits would end a passage at each 7, or nowhere. */
-const MARK_CHARACTERS = 16;
+const CONTEXT_CHARACTERS = 16;
 
 function fits(text: string): boolean {
   return text.length <= limits.passageBytes && bytesIn(text) <= limits.passageBytes;

@@ -44,4 +44,3 @@ export function concluded(attempt: Attempt, tally: Tally, round = 0): Outcome {
 }
 
 export const decision = ({ status, answer }: Outcome): string => (status === "decided" ? answer : status);
-export const faults = (n: number): number => Math.floor((n - 1) / 3);

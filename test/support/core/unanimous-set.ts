@@ -116,8 +116,6 @@ export function concluded(
 export const seats = (n: number, act: (seat: number) => TurnActs): TurnActs[] =>
   Array.from({ length: n }, (_, seat) => act(seat));
 
-export const faults = (n: number): number => Math.floor((n - 1) / 3);
-
 export const policies = (options: number, assurance: Terms["assurance"] = "normal") =>
   ({ kind: "policies", options, assurance }) as const;
 
