@@ -77,7 +77,7 @@ export interface Agent {
 const LOOK_BACK_BLOCKS = 50_400n;
 /** SE27: blocks above the replaced ones after which all nodes behind a URL show the new chain. */
 const SETTLING_BLOCKS = 16n;
-/** Requests that are read again at once. */
+/** Requests that have waited and are read at once at a restart. */
 const FOUND_AT_ONCE = 32;
 
 /** Creates an agent: it follows the chain, sits on committees, relays certificates and keeps requests moving. */
@@ -162,7 +162,6 @@ class RunningAgent implements Agent {
         for (const [requestId, progress] of this.progresses)
           this.progresses.set(requestId, afterReorganization(progress, batch.from));
         this.unsettledUntil = this.followed.blockNumber + SETTLING_BLOCKS;
-        await this.rewind(batch.from);
       }
       for (const event of batch.events)
         await this.guarded(() => this.handle(event, cursor), `could not handle the chain event ${event.kind}`);
@@ -173,8 +172,7 @@ class RunningAgent implements Agent {
       if (batch.cursor.blockNumber <= this.unsettledUntil) this.relayer.reorganized();
       const unsettled = this.keeper.unsettled(batch.cursor.blockNumber - LOOK_BACK_BLOCKS);
       const open = [...this.progresses.keys(), ...unsettled];
-      const waited = this.trails.waited(open, batch.cursor.blockNumber);
-      await this.store(() => cursor.advance(batch.cursor, openRequests(batch.events), open, waited));
+      await this.store(() => cursor.advance(batch.cursor, openRequests(batch.events), open, this.trails.waited(open)));
     };
     try {
       await opened?.();
@@ -241,36 +239,17 @@ class RunningAgent implements Agent {
   /** SE25: reads the requests that have waited, whose events lie before the position. */
   private async findAgain({ position, kept }: StoredCursor): Promise<void> {
     if (position === null) return;
-    await this.readAgain(kept, position.blockNumber, "which has waited");
-  }
-
-  /**
-   * SE28: the chain has replaced the blocks from this one on. Forgets the requests that were asked there, and reads again those that had
-   * other events there; what the new blocks have comes as events.
-   */
-  private async rewind(from: bigint): Promise<void> {
-    const { asked, changed } = this.trails.since(from);
-    for (const requestId of asked) {
-      this.progresses.delete(requestId);
-      this.trails.forget(requestId);
-      this.keeper.forget(requestId);
-      await this.duties.leave(requestId, "a reorganization took the request back");
-    }
-    await this.readAgain(changed, from - 1n, "some of whose events a reorganization took back");
-  }
-
-  /** Reads the requests with events in these blocks up to the last block. */
-  private async readAgain(found: ReadonlyMap<RequestId, EventBlocks>, last: bigint, which: string): Promise<void> {
-    const read = async ([requestId, blocks]: readonly [RequestId, EventBlocks]): Promise<void> => {
-      const events = await eventsUpTo(this.ports.chain, requestId, blocks, last, this.lifetime.signal);
+    const { chain } = this.ports;
+    const find = async ([requestId, blocks]: readonly [RequestId, EventBlocks]): Promise<void> => {
+      const events = await eventsUpTo(chain, requestId, blocks, position, this.lifetime.signal);
       for (const event of events) this.see(requestId, event);
     };
-    const requests = [...found];
+    const requests = [...kept];
     for (let at = 0; at < requests.length; at += FOUND_AT_ONCE) {
-      const failure = ([requestId]: readonly [RequestId, EventBlocks]): string =>
-        `could not read request ${requestId} again, ${which}: other agents have to serve it`;
       const group = requests.slice(at, at + FOUND_AT_ONCE);
-      await Promise.all(group.map((one) => this.guarded(() => read(one), failure(one))));
+      const failure = ([requestId]: readonly [RequestId, EventBlocks]): string =>
+        `could not find request ${requestId} again, which has waited: other agents have to serve it`;
+      await Promise.all(group.map((one) => this.guarded(() => find(one), failure(one))));
     }
   }
 

@@ -15,8 +15,6 @@ import { fastTiming, silentLog, truthful } from "./world.ts";
 export interface Run {
   /** Last block whose events the agent has handled. */
   handled(): bigint;
-  /** Number of seats that the agent holds. */
-  seats(): number;
   stop(): Promise<void>;
 }
 
@@ -59,11 +57,9 @@ export async function run(
     log: silentLog,
   };
   const abort = new AbortController();
-  const agent = createAgent(ports, { ...fastTiming, relayStaggerMs: 50, ...timing }, Infinity);
-  const done = agent.run(abort.signal);
+  const done = createAgent(ports, { ...fastTiming, relayStaggerMs: 50, ...timing }, Infinity).run(abort.signal);
   return {
     handled: () => handled,
-    seats: () => agent.status().seats.length,
     stop: async () => {
       abort.abort();
       await done;

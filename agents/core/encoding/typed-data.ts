@@ -38,15 +38,6 @@ export function committeeHash(committee: readonly SeatInfo[]): Digest {
   return keccak256(concat(...committee.map((seat) => word(packSeat(seat)))));
 }
 
-/** True if both are the same attempt with the same committee, which a reorganization of the chain may change. */
-export function isSameAttempt(one: Attempt, other: Attempt): boolean {
-  return (
-    one.attempt === other.attempt &&
-    requestHash(one.request) === requestHash(other.request) &&
-    committeeHash(one.committee) === committeeHash(other.committee)
-  );
-}
-
 /** EIP-712 digest that a seat signs to certify a decision. */
 export function decisionDigest(attempt: Attempt, decision: Decision): Digest {
   return typedDataDigest(attempt.domain, decisionStructHash(attempt, decision));

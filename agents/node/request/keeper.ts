@@ -43,8 +43,6 @@ export interface Keeper {
   agents(active: readonly AgentRecord[]): void;
   /** Keeps a request from its first event until everything is paid. `at` is the block of the event. */
   see(progress: Progress, at: bigint): void;
-  /** SE28: the chain has taken the request back. */
-  forget(requestId: RequestId): void;
   /** Tells that the chain has another block, whose time may end a pause (SE25). */
   block(): void;
   /**
@@ -158,7 +156,6 @@ export function createKeeper(
       ring();
       void run();
     },
-    forget: (requestId) => void kept.delete(requestId),
     unsettled(since) {
       return [...kept].filter(([, { progress, at }]) => isFinal(progress) && at >= since).map(([id]) => id);
     },

@@ -1,6 +1,5 @@
 import { cidString } from "../../core/encoding/codec.ts";
 import { ConclaveError, messageOf } from "../../core/errors.ts";
-import { isSameAttempt } from "../../core/encoding/typed-data.ts";
 import { isAwaited } from "../../core/request/state.ts";
 import { canonicalRanks } from "../../core/seat/order.ts";
 import type { AwaitedRound } from "../../core/request/events.ts";
@@ -87,8 +86,6 @@ export function createRelayer(
       const { status, answer, round: ballot, transcript } = certificate.decision;
       const requestId = attempt.request.id.toString();
       log.info({ requestId, status, answer, round: ballot, transcript: cidString(transcript) }, "certified");
-      // A seat that was taken again certifies again (SE28), and the certificate from before is as good.
-      if ([...kept].some((one) => isSameAttempt(one.attempt, attempt))) return;
       const one = { attempt, awaited, self, certificate, busy: false };
       kept.add(one);
       const [oldest] = kept;

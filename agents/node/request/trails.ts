@@ -1,28 +1,16 @@
 import { awaitedOf, isWaiting, type Progress } from "../../core/request/progress.ts";
 import type { ChainEvent } from "../../core/request/events.ts";
 import type { RequestId } from "../../core/types.ts";
-import type { ChainReader } from "../../ports/chain.ts";
+import type { ChainReader, Cursor } from "../../ports/chain.ts";
 import type { EventBlocks } from "../cursor.ts";
 
-/**
- * Where on the chain the events of requests lie: a restart finds those that have waited (SE25), and a reorganization those whose events it
- * replaced (SE28).
- */
+/** Where on the chain the events of open requests lie, so that a restart finds those that have waited (SE25). */
 export interface Trails {
   /** Notes an event of the request, and its progress after it. */
   see(requestId: RequestId, event: ChainEvent, progress: Progress): void;
-  /** Returns the open requests that have waited, and forgets those that are not open and whose events all lie at least `RECENT_BLOCKS` before the block. */
-  waited(open: readonly RequestId[], block: bigint): ReadonlyMap<RequestId, EventBlocks>;
-  /** Returns the requests that have events in this block or later: `asked` were asked there, `changed` before, with the blocks of their earlier events. */
-  since(block: bigint): {
-    readonly asked: readonly RequestId[];
-    readonly changed: ReadonlyMap<RequestId, EventBlocks>;
-  };
-  forget(requestId: RequestId): void;
+  /** Returns the open requests that have waited, and forgets all that are not open. */
+  waited(open: readonly RequestId[]): ReadonlyMap<RequestId, EventBlocks>;
 }
-
-/** A reorganization that replaces more blocks is not undone for requests that have ended: some 51 minutes of twelve-second blocks. */
-const RECENT_BLOCKS = 256n;
 
 interface Trail {
   readonly blocks: bigint[];
@@ -40,40 +28,28 @@ export function createTrails(): Trails {
       if (awaited !== null && isWaiting(awaited)) trail.hasWaited = true;
       trails.set(requestId, trail);
     },
-    waited(open, block) {
+    waited(open) {
       const isOpen = new Set(open);
-      for (const [requestId, { blocks }] of trails)
-        if (!isOpen.has(requestId) && (blocks.at(-1) as bigint) + RECENT_BLOCKS <= block) trails.delete(requestId);
-      const waited = [...trails].filter(([requestId, { hasWaited }]) => hasWaited && isOpen.has(requestId));
+      for (const requestId of trails.keys()) if (!isOpen.has(requestId)) trails.delete(requestId);
+      const waited = [...trails].filter(([, { hasWaited }]) => hasWaited);
       return new Map(waited.map(([requestId, { blocks }]) => [requestId, blocks]));
     },
-    since(block) {
-      const asked: RequestId[] = [];
-      const changed = new Map<RequestId, EventBlocks>();
-      for (const [requestId, { blocks }] of trails) {
-        const before = blocks.filter((one) => one < block);
-        if (before.length === 0) asked.push(requestId);
-        else if (before.length < blocks.length) changed.set(requestId, before);
-      }
-      return { asked, changed };
-    },
-    forget: (requestId) => void trails.delete(requestId),
   };
 }
 
 /**
- * Returns the events of a request up to the last block. Reads its blocks alone, or, where a reorganization has moved an
+ * Returns the events of a request up to the position. Reads its blocks alone, or, where a reorganization has moved an
  * event, all of the chain. Throws REQUEST_UNKNOWN if the chain has no such request any more.
  */
 export async function eventsUpTo(
   chain: Pick<ChainReader, "eventsIn" | "requestEvents">,
   requestId: RequestId,
   blocks: EventBlocks,
-  last: bigint,
+  position: Cursor,
   signal: AbortSignal,
 ): Promise<readonly ChainEvent[]> {
   const found = await chain.eventsIn(requestId, blocks, signal);
   if (found.length === blocks.length) return found;
   const all = await chain.requestEvents(requestId, signal);
-  return all.filter(({ blockNumber }) => blockNumber <= last);
+  return all.filter(({ blockNumber }) => blockNumber <= position.blockNumber);
 }

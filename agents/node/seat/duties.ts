@@ -1,7 +1,7 @@
 import { seatsOf } from "../../core/seat/order.ts";
 import type { Protocol } from "../../core/protocol.ts";
 import { protocolByCode } from "../../core/protocols/index.ts";
-import { isSameAttempt } from "../../core/encoding/typed-data.ts";
+import { committeeHash, requestHash } from "../../core/encoding/typed-data.ts";
 import type { AwaitedRound } from "../../core/request/events.ts";
 import type { Attempt, RequestId, SeatIndex } from "../../core/types.ts";
 import type { JournalFactory } from "../../ports/journal.ts";
@@ -50,9 +50,6 @@ export interface DutyOptions {
   readonly lifetime: AbortSignal;
 }
 
-/** Most seats that were left and are remembered. */
-const MAX_LEFT = 1_024;
-
 /** The seats that this agent holds, one per request, with the journals and token budgets of their requests. */
 export class Duties {
   private readonly ports: DutyPorts;
@@ -62,8 +59,6 @@ export class Duties {
   private readonly duties = new Map<RequestId, Duty>();
   /** Journals of requests, those of earlier runs included. */
   private readonly journals = new Set<string>();
-  /** SE28: the attempt of each request whose seat was left last, the longest ago first. */
-  private readonly left = new Map<RequestId, Attempt>();
   private readonly attempts: Record<AttemptEnd, number> = {
     decided: 0,
     hung: 0,
@@ -91,7 +86,7 @@ export class Duties {
     const { request } = attempt;
     const { log, signer } = this.ports;
     const held = this.duties.get(request.id);
-    if (held !== undefined && isSameAttempt(held.attempt, attempt)) {
+    if (held !== undefined && isSame(held.attempt, attempt)) {
       if (!held.session.journalFailed()) return;
       await this.closeDuty(held, "its journal failed; it is opened again");
       // The journal tells what the seat has spent.
@@ -107,21 +102,12 @@ export class Duties {
     const reason = protocol.refuseRequest(attempt);
     if (reason !== null)
       log.warn({ requestId: request.id.toString(), reason }, "the protocol refuses the question, so it hangs");
-    if (await this.hasLostJournal(attempt))
-      log.warn(
-        { requestId: request.id.toString(), attempt: attempt.attempt },
-        "a reorganization took the decision back, and the seat's journal is gone: abstaining, since it could contradict itself",
-      );
-    else await this.open(protocol, { attempt, awaited, seat }, cursor);
+    await this.open(protocol, { attempt, awaited, seat }, cursor);
   }
 
   async leave(requestId: RequestId, why: string): Promise<void> {
     const duty = this.duties.get(requestId);
     if (duty === undefined) return;
-    this.left.delete(requestId);
-    this.left.set(requestId, duty.attempt);
-    const [longestAgo] = this.left.keys();
-    if (this.left.size > MAX_LEFT && longestAgo !== undefined) this.left.delete(longestAgo);
     this.attempts[duty.session.certified() ?? "left"]++;
     await this.closeDuty(duty, why);
   }
@@ -193,19 +179,12 @@ export class Duties {
     this.ports.log.info({ requestId: requestId.toString(), why }, "left the seat");
   }
 
-  /** True if this agent has left this very seat, and removed its journal since. */
-  private async hasLostJournal(attempt: Attempt): Promise<boolean> {
-    const left = this.left.get(attempt.request.id);
-    if (left === undefined || !isSameAttempt(left, attempt)) return false;
-    return !(await this.ports.journals.list()).includes(journalName(attempt));
-  }
-
   private async open(protocol: Protocol, place: SeatPlace, cursor: StoredCursor): Promise<void> {
     const { journals, log } = this.ports;
     const { timing, tokensPerRequest, eventsOf, ingress } = this.options;
     const { attempt, seat } = place;
     const requestId = attempt.request.id;
-    const name = journalName(attempt);
+    const name = `request-${requestId}-${attempt.attempt}`;
     const journal = await journals.open(name);
     this.journals.add(name);
     cursor.keep(name);
@@ -232,6 +211,11 @@ export class Duties {
   }
 }
 
-function journalName({ request, attempt }: Attempt): string {
-  return `request-${request.id}-${attempt}`;
+/** True if both are the same attempt with the same committee, which a reorganization of the chain may change. */
+function isSame(one: Attempt, other: Attempt): boolean {
+  return (
+    one.attempt === other.attempt &&
+    requestHash(one.request) === requestHash(other.request) &&
+    committeeHash(one.committee) === committeeHash(other.committee)
+  );
 }
