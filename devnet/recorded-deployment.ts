@@ -4,8 +4,7 @@ import { createHash } from "node:crypto";
 import { globSync } from "node:fs";
 import { mkdir, readFile, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import { createPublicClient, http, type LocalAccount, type PublicClient, type TransactionReceipt } from "viem";
+import { createPublicClient, http, type LocalAccount, type PublicClient } from "viem";
 import { loadArtifacts } from "../agents/adapters/artifacts/artifacts.ts";
 import { parseJson } from "../agents/adapters/json.ts";
 import { messageOf } from "../agents/core/errors.ts";
@@ -24,14 +23,13 @@ const root = join(import.meta.dirname, "..");
 const RECORDINGS = join(root, ".cache/deployments");
 /** What decides which transactions a deployment sends, beside its options and the contracts' code. */
 const SOURCES = ["ignition/modules/*.ts", "scripts/deploy/*.ts", "devnet/recorded-deployment.ts"];
-/** Recordings of sources that nobody used for so long are deleted. */
+/** Recordings of a build are deleted so long after the newest of them was made. */
 const KEPT_MS = 7 * 86_400_000;
 /** A slot that was empty when the transaction was recorded may cost more on a chain with another height. */
 const SPARE_GAS = 200_000n;
 /** The base fee of a local chain begins with 1 gwei. */
 const FEES = { maxFeePerGas: 100_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n };
 const RECEIPT_POLL_MS = 5;
-const RECEIPT_TIMEOUT_MS = 60_000;
 
 /**
  * Deploys as `deploy` does, on a local chain on which the account has sent nothing. Processes may call it at once.
@@ -107,18 +105,10 @@ async function replay(recording: Recording, client: PublicClient, file: string):
     const hash = await client.sendRawTransaction({ serializedTransaction }).catch((error: unknown) => {
       throw refused(`was refused (${messageOf(error)})`);
     });
-    const receipt = await receiptOf(hash, client);
-    if (receipt?.status !== "success") throw refused(receipt === null ? "got no receipt" : "reverted");
+    const { status } = await client.waitForTransactionReceipt({ hash, pollingInterval: RECEIPT_POLL_MS });
+    if (status !== "success") throw refused("reverted");
   }
   return { ...deployment, deploymentBlock };
-}
-
-async function receiptOf(hash: Hex, client: PublicClient): Promise<Pick<TransactionReceipt, "status"> | null> {
-  for (const end = performance.now() + RECEIPT_TIMEOUT_MS; performance.now() < end; await sleep(RECEIPT_POLL_MS)) {
-    const receipt = await client.request({ method: "eth_getTransactionReceipt", params: [hash] });
-    if (receipt !== null) return { status: receipt.status === "0x1" ? "success" : "reverted" };
-  }
-  return null;
 }
 
 async function removeOld(folder: string): Promise<void> {

@@ -275,8 +275,8 @@ describe("model: openai, thoughts", () => {
       }
   });
 
-  it("in the content may be as long and as nested as a hostile server likes: only the end of them is kept", () => {
-    const tookMs = processorMs(() => {
+  it("in the content may be as long and as nested as a hostile server likes: only the end of them is kept", async () => {
+    const tookMs = await processorMs(() => {
       for (const piece of [" ", "<think>", "<thinking>{", "</think>", "<|channel|>analysis<|", "[THINK", "◁"]) {
         const taken = new AnswerText();
         for (let i = 0; i < 200_000; i++) taken.add(piece);

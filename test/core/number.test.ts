@@ -166,7 +166,7 @@ describe("numbers as they are written", () => {
     );
   });
 
-  it("EQ5 takes no longer for a hostile text or question", () => {
+  it("EQ5 takes no longer for a hostile text or question", async () => {
     const texts = [
       "1,000".repeat(200),
       "1 ".repeat(500),
@@ -175,7 +175,7 @@ describe("numbers as they are written", () => {
       "a".repeat(1024),
     ];
     const questions = ["days ".repeat(1600), "a".repeat(8192), "$".repeat(8192), "a1".repeat(4096)];
-    const tookMs = processorMs(() => {
+    const tookMs = await processorMs(() => {
       for (const text of texts) for (const question of questions) canonicalAnswer(numberTerms(18), text, question);
     });
     assertBelow(tookMs, 1_000);
