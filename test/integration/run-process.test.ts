@@ -69,9 +69,12 @@ describe("a command that runs until it is stopped", () => {
   it("ends in order when two signals reach it at once, as under npx", async (context) => {
     const { started, printed } = await serve(context, process.execPath, SERVE, { npm_lifecycle_event: undefined });
     const exited = once(started, "exit");
+    // While it is stopped both wait for it: a second one that came later could find it at its very end, which nothing handles.
+    started.kill("SIGSTOP");
     started.kill("SIGINT");
     // Two signals of one kind could arrive as one, so this one is of another kind.
     started.kill("SIGTERM");
+    started.kill("SIGCONT");
     assert.match(await printed, /"event":"stopped"/);
     assert.deepEqual(await exited, [0, null]);
   });
