@@ -207,6 +207,26 @@ for (const [name, createHarness] of [
       await giveUp(late, "DeadlinePassed");
     });
 
+    it("SE26: does not take a node that is behind for a decision, and gives up where it stays so for three turns", async () => {
+      const [chain, clock, lifetime] = [await harness.reader(), createSystemClock(), new AbortController()];
+      const { request, awaited, committee, certificate } = await drawn(harness);
+      const writer = await harness.writer(0);
+      const commit: Committer["commit"] = (one) => writer.commit(one.request, one.awaited, one.certificate);
+      const attempt = { domain: chain.domain, request, attempt: 0, committee };
+      const relayBehind = (turns: number): Promise<Receipt | "already"> => {
+        let behind = turns;
+        const requestState: typeof chain.requestState = async (...parameters) => {
+          const state = await chain.requestState(...parameters);
+          return behind-- > 0 ? { ...state, status: "none" } : state;
+        };
+        const ports = { chain: { ...chain, requestState }, committer: { commit }, clock, log: silentLog };
+        return relay(ports, attempt, awaited, 0 as SeatIndex, certificate, 1, lifetime.signal);
+      };
+      await rejects(relayBehind(3), "REQUEST_UNKNOWN");
+      assert.notEqual(await relayBehind(2), "already");
+      assert.equal(await relayBehind(0), "already");
+    });
+
     it("SE26: keeps trying after refusals that pass", async () => {
       const [chain, clock, lifetime] = [await harness.reader(), createSystemClock(), new AbortController()];
       const { request, awaited, committee, certificate } = await drawn(harness);

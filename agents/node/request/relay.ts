@@ -1,6 +1,6 @@
 import { cidString } from "../../core/encoding/codec.ts";
 import { ConclaveError, messageOf } from "../../core/errors.ts";
-import { isAwaited } from "../../core/request/state.ts";
+import { isAttemptOver, isAwaited } from "../../core/request/state.ts";
 import { canonicalRanks } from "../../core/seat/order.ts";
 import type { AwaitedRound } from "../../core/request/events.ts";
 import type { Attempt, Certificate, SeatIndex } from "../../core/types.ts";
@@ -135,7 +135,7 @@ export const REFUSED_FOR_GOOD: ReadonlySet<unknown> = new Set([
 const REFUSALS_IN_A_ROW = 3;
 
 /**
- * Submits a certificate once, unless the oracle refuses it for good (SE26); then it throws that refusal. The seats take turns in
+ * Submits a certificate once, unless the oracle refuses it for good (SE26) or the chain has no such attempt; then it throws why. The seats take turns in
  * canonical order, one stagger apart; a seat whose turn comes first checks whether the attempt has its decision. The chain accepts one
  * decision per attempt, so a lost confirmation or two relayers at once cost at most a reverted transaction.
  */
@@ -154,13 +154,14 @@ export async function relay(
   for (let refusals = 0; ;) {
     signal.throwIfAborted();
     try {
-      if (!isAwaited(await ports.chain.requestState(request.id, signal), attempt.attempt)) return "already";
+      const state = await ports.chain.requestState(request.id, signal);
+      if (isAttemptOver(state, attempt.attempt)) return "already";
+      if (!isAwaited(state, attempt.attempt)) throw notShown(attempt);
       return await ports.committer.commit({ request, awaited, certificate });
     } catch (error) {
       signal.throwIfAborted();
       ports.onRefused?.();
-      const isForGood = error instanceof ConclaveError && REFUSED_FOR_GOOD.has(error.data["error"]);
-      refusals = isForGood ? refusals + 1 : 0;
+      refusals = isRefusal(error) ? refusals + 1 : 0;
       if (refusals === REFUSALS_IN_A_ROW) throw error;
       ports.log.warn(
         { requestId: request.id.toString(), error: messageOf(error) },
@@ -169,6 +170,20 @@ export async function relay(
       await sleep(ports.clock, committee.length * staggerMs, signal);
     }
   }
+}
+
+function isRefusal(error: unknown): boolean {
+  if (!(error instanceof ConclaveError)) return false;
+  return error.code === "REQUEST_UNKNOWN" || REFUSED_FOR_GOOD.has(error.data["error"]);
+}
+
+function notShown({ request, attempt }: Attempt): ConclaveError {
+  const requestId = request.id.toString();
+  return new ConclaveError(
+    "REQUEST_UNKNOWN",
+    `Relay: the node shows no attempt ${attempt} of request ${requestId}: it is behind, or a reorganization took the attempt back`,
+    { requestId, attempt },
+  );
 }
 
 /** Submits the decisions of all requests that are ready at the same time together. */
