@@ -161,13 +161,19 @@ function named({ request, allIn, commits, perBatchItem, later, delivery, evidenc
     ...commits.map(({ n, commit: gas }) => [`commit of ${n}`, gas]),
     [`commit of ${batch.n} in a batch of ${batch.items}`, perBatchItem],
     ...later.map(({ commit: what, gas }) => [`commit of ${what}`, gas]),
-    ...allIn.map(({ registry, n, batch: items, headers, gas }) => [
-      `all in, ${n} seats, ${registry}, ${items} commits with ${headers} headers`,
-      gas,
-    ]),
+    ...allIn.flatMap(namedParts),
     ...Object.entries(delivery).map(([call, gas]) => [`${call} of 4`, gas]),
     ...Object.entries(evidence).map(([kind, gas]) => [`evidence, ${kind}`, gas]),
   ]);
+}
+
+/** Names the gas of a whole decision, and of what is sent after its commit. */
+function namedParts({ registry, n, appeals, batch: items, headers, gas, parts }: AllInFigure): [string, number][] {
+  const allowed = appeals === 0 ? "" : ", an appeal allowed";
+  const name = (part: string): string =>
+    `${part}, ${n} seats, ${registry}, ${items} commits with ${headers} headers${allowed}`;
+  const later = (["finalize", "settle"] as const).filter(() => appeals > 0);
+  return [[name("all in"), gas], ...later.map((part): [string, number] => [name(part), parts[part]])];
 }
 
 /** Compares with the kept file and returns the exit code. */
@@ -291,11 +297,12 @@ function report({ request, allIn, commits, perBatchItem, later, delivery, eviden
   );
   console.log("\ncommit without a callback, after an appeal and of a text");
   console.table(later);
-  console.log("\nall in, for one decision: nobody sends a draw, and the commit settles");
+  console.log("\nall in, for one decision: every transaction from the request to the pay, also where an appeal is allowed");
   console.table(
-    allIn.map(({ registry, n, batch: items, headers, gas, parts }) => ({
+    allIn.map(({ registry, n, appeals, batch: items, headers, gas, parts }) => ({
       registry,
       n,
+      appeals,
       batch: items,
       headers,
       ...parts,
