@@ -18,7 +18,9 @@ import {
 import { Currency, type Terms } from "../../../test/support/contracts/typed-data.ts";
 import {
   anyAmount,
+  epochBlocks,
   findEvents,
+  mineTo,
   subscription,
   type Oracle,
   type Settlement,
@@ -29,6 +31,8 @@ const sizes = [4, 7, 13, 31] as const;
 /** Number of decisions of one transaction. */
 export const BATCH = 20;
 const gwei = 10n ** 9n;
+/** The first block of an epoch whose questions have the seed block of the next epoch: DRAW_BLOCKS + SEED_DELAY before its end. */
+const SHARED_FROM = epochBlocks - 24n;
 
 /** Gas of one decision by what its transactions do. */
 export interface Parts {
@@ -117,27 +121,34 @@ export interface CommittedBatch {
   readonly receipt: ContractTransactionReceipt;
 }
 
-/** Asks, and commits all decisions in one transaction whose first calls bring a header. */
+/** Asks, and commits all decisions in one transaction whose first calls bring a header. The other calls share the first one's. */
 export async function commitAll(
   world: World,
   askOne: () => Promise<Asked>,
   batch: number,
   headers: number,
 ): Promise<CommittedBatch> {
+  await waitForOneSeedBlock(world, batch);
   const asked: Asked[] = [];
-  // A seed block that all share: the questions are asked late in an epoch.
   for (let item = 0; item < batch; item++) asked.push(await askOne());
+  const seedBlocks = new Set(asked.map(({ seedBlock }) => seedBlock));
+  if (seedBlocks.size !== 1) throw new Error(`${batch} questions have ${seedBlocks.size} seed blocks instead of one`);
   const drawn: Drawn[] = [];
   for (const one of asked) drawn.push(await draw(world, one));
-  const shared = new Set<bigint>();
-  const calls = drawn.map((one, index) => {
-    const isProven = index >= headers && shared.has(one.seedBlock);
-    shared.add(one.seedBlock);
-    return commitArgs(world, isProven ? { ...one, header: "0x" } : one, decisionFor(one));
-  });
+  const calls = drawn.map((one, index) =>
+    commitArgs(world, index < headers ? one : { ...one, header: "0x" }, decisionFor(one)),
+  );
   const receipt = await sendAll(world, world.oracle, "commit", calls);
   const committed = drawn.map((one) => committedBy(world, one, decisionFor(one), receipt));
   return { asked, drawn, committed, receipt };
+}
+
+/** Mines, unless the next questions, one a block, have one seed block: those of the last blocks of an epoch do (SE3). */
+async function waitForOneSeedBlock(world: World, questions: number): Promise<void> {
+  const next = BigInt(await world.ethers.provider.getBlockNumber()) + 1n;
+  const offset = next % epochBlocks;
+  if (questions === 1 || (offset >= SHARED_FROM && offset + BigInt(questions) <= epochBlocks)) return;
+  await mineTo(world, next - offset + (offset < SHARED_FROM ? 0n : epochBlocks) + SHARED_FROM - 1n);
 }
 
 /** Sends one call by itself, and several in one transaction. */

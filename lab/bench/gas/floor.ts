@@ -6,13 +6,12 @@ import type { World } from "../../../test/support/contracts/world.ts";
 import { askerOf, commitAll, decideAll, setAllInPrices } from "./all-in.ts";
 import { bookGas, sumOf, type Call, type Item, type Step } from "./booking.ts";
 
-/** Where EIP-2935 keeps the hashes of blocks. */
-const HISTORY = "0x0000f90827f1c53a10cb7a02335b175320002935";
-
 /** An item of one of the two transactions. */
 export interface FloorItem extends Item {
   readonly transaction: "request" | "commit";
-  /** Gas for one decision: a commit is shared by all decisions of its transaction. */
+  /** Number of decisions that share the transaction. */
+  readonly decisions: number;
+  /** Gas of one of them. */
   readonly perDecision: number;
   readonly perSeat: number;
 }
@@ -64,15 +63,14 @@ export async function measureFloor(world: World, n: number, batch: number): Prom
 
 const shared = (item: Item, transaction: FloorItem["transaction"], decisions: number, n: number): FloorItem => {
   const perDecision = item.gas / decisions;
-  return { ...item, transaction, perDecision, perSeat: perDecision / n };
+  return { ...item, transaction, decisions, perDecision, perSeat: perDecision / n };
 };
 
-function namesOf({ oracle, registry, settlement, token }: World, consumer: string): ReadonlyMap<string, string> {
-  const contracts = { oracle, registry, settlement, token };
+function namesOf({ oracle, registry }: World, consumer: string): ReadonlyMap<string, string> {
   return new Map([
-    ...Object.entries(contracts).map(([name, { target }]): [string, string] => [target.toLowerCase(), name]),
+    [oracle.target.toLowerCase(), "oracle"],
+    [registry.target.toLowerCase(), "registry"],
     [consumer.toLowerCase(), "consumer"],
-    [HISTORY, "hashes of blocks"],
   ]);
 }
 
@@ -111,23 +109,30 @@ async function itemsOf(
   return bookGas({ steps, call, data, named, eventBytes, gasUsed: Number(receipt.gasUsed), contracts });
 }
 
-/** Tables in Markdown: what the chain charges, then the rest. */
-export function floorText({ n, batch, agents, seated, gasUsed, perDecision, items }: Floor): string {
+/** Tables in Markdown: what the chain charges, and the rest. `goal`: the gas that a decision may take. */
+export function floorText(floor: Floor, goal: number): string {
+  const { n, batch, agents, seated, gasUsed, perDecision, items } = floor;
   const whole = (gas: number): string => Math.round(gas).toLocaleString("en");
-  const row = (item: FloorItem): string[] => [
-    item.transaction,
-    item.contract ?? "",
-    item.what,
-    whole(item.perDecision),
-    whole(item.perSeat),
+  const row = ({ transaction, contract, what, times, perDecision: gas, perSeat, decisions }: FloorItem): string[] => [
+    transaction,
+    contract ?? "",
+    what,
+    (times / decisions).toLocaleString("en", { maximumFractionDigits: 1 }),
+    whole(gas),
+    whole(perSeat),
   ];
   const table = (isFloor: boolean, title: string, gas: number): string =>
     markdownTable(
-      ["transaction", "contract", title, "gas of a decision", "of a seat"],
-      [...items.filter((item) => item.isFloor === isFloor).map(row), ["", "", "**sum**", whole(gas), whole(gas / n)]],
+      ["transaction", "contract", title, "times", "gas", "of a seat"],
+      [...items.filter((item) => item.isFloor === isFloor).map(row), ["", "", "**sum**", "", whole(gas), whole(gas / n)]],
     );
+  const over = perDecision.all - goal;
   return [
-    `${batch} decisions of ${n} seats in one transaction with one header, among ${agents} agents, of whom ${seated} sit: ${whole(gasUsed.commit)} gas, and ${whole(gasUsed.request)} for each request. That is ${whole(perDecision.all)} for each decision.`,
+    `${batch} decisions of ${n} seats in one transaction with one header, among ${agents} agents: ${seated} of them sit in the ${n * batch} seats. The commit uses ${whole(gasUsed.commit)} gas, and each request ${whole(gasUsed.request)}. One decision takes ${whole(perDecision.all)}: ${whole(perDecision.floor)} that the chain charges whatever the code does, and ${whole(perDecision.rest)} for the rest.`,
+    over > 0
+      ? `The goal is ${whole(goal)}. To meet it, ${whole(over)} of the rest would have to go, or ${whole(over / n)} a seat.`
+      : `The goal is ${whole(goal)}, which is met.`,
+    "By decision:",
     table(true, "what the chain charges whatever the code does", perDecision.floor),
     table(false, "the rest", perDecision.rest),
   ].join("\n\n");
