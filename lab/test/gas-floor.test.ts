@@ -6,7 +6,7 @@ import { network } from "hardhat";
 import { bookGas, checked, sumOf, type Call, type Item, type Step, type Traced } from "../bench/gas/booking.ts";
 import { floorText, measureFloor, type Floor } from "../bench/gas/floor.ts";
 import { deployWorld, registerAgents } from "../../test/support/contracts/world.ts";
-import { assertAbove, assertBetween } from "../../test/support/assertions.ts";
+import { assertAbove, assertWithin } from "../../test/support/assertions.ts";
 
 const own = "0x00000000000000000000000000000000000000aa";
 const other = "0x00000000000000000000000000000000000000bb";
@@ -74,8 +74,8 @@ describe("gas, booked item by item", () => {
     const items = bookGas(traced());
     const expected = [
       [null, "transaction", 21_000],
-      [null, "calldata: other, zero bytes", 4],
-      [null, "calldata: other, other bytes", 16],
+      [null, "calldata: arguments, zero bytes", 4],
+      [null, "calldata: arguments, nonzero bytes", 16],
       ["own", "words read first", 2_100 + 2_100],
       ["own", "words read again", 100],
       ["own", "words that were zero, written", 20_000],
@@ -92,16 +92,19 @@ describe("gas, booked item by item", () => {
       ["other", "events: bytes", 8 * 32],
       ["other", "computation", 3],
     ] as const;
-    for (const [contract, what, gas] of expected) assert.equal(gasOf(items, contract, what), gas, `${contract} ${what}`);
+    for (const [contract, what, gas] of expected)
+      assert.equal(gasOf(items, contract, what), gas, `${contract} ${what}`);
     assert.equal(items.length, expected.length);
     const rest = ["words read again", "words written again", "calls", "hashes", "computation"];
     for (const { what, isFloor } of items) assert.equal(isFloor, !rest.includes(what), what);
   });
 
   it("names parts of the calldata, and books the floor of EIP-7623 and a refund", () => {
-    const items = bookGas(traced({ data: "0x000100", named: [{ name: "header", data: "0x01" }], gasUsed: traced().gasUsed + 4 }));
-    assert.equal(gasOf(items, null, "calldata: header, other bytes"), 16);
-    assert.equal(gasOf(items, null, "calldata: other, zero bytes"), 8);
+    const items = bookGas(
+      traced({ data: "0x000100", named: [{ name: "header", data: "0x01" }], gasUsed: traced().gasUsed + 4 }),
+    );
+    assert.equal(gasOf(items, null, "calldata: header, nonzero bytes"), 16);
+    assert.equal(gasOf(items, null, "calldata: arguments, zero bytes"), 8);
     const data = `0x${"01".repeat(3_000)}`;
     const floored = bookGas(traced({ data, gasUsed: 21_000 + 40 * 3_000 }));
     assertAbove(gasOf(floored, null, "calldata: rest of the floor (EIP-7623)") ?? 0, 0);
@@ -110,7 +113,10 @@ describe("gas, booked item by item", () => {
   });
 
   it("refuses items that do not sum to the gas used", () => {
-    assert.throws(() => bookGas(traced({ gasUsed: traced().gasUsed + 1 })), /The items sum to \d+ gas, where the receipt tells \d+/);
+    assert.throws(
+      () => bookGas(traced({ gasUsed: traced().gasUsed + 1 })),
+      /The items sum to \d+ gas, where the receipt tells \d+/,
+    );
     const { gasUsed } = traced();
     const items = bookGas(traced());
     assert.throws(() => checked(items.slice(1), gasUsed), /sum to/);
@@ -118,7 +124,8 @@ describe("gas, booked item by item", () => {
   });
 
   it("refuses a step whose gas no rule explains, or that took other gas than it says", () => {
-    const refused = (change: Partial<Traced>, message: RegExp): void => assert.throws(() => bookGas(traced(change)), message);
+    const refused = (change: Partial<Traced>, message: RegExp): void =>
+      assert.throws(() => bookGas(traced(change)), message);
     refused({ steps: dearer(0, 1) }, /No rule explains why a SLOAD of own costs 2101 gas/);
     refused({ steps: dearer(2, -1) }, /No rule explains why a SSTORE of own costs 22099 gas/);
     refused({ steps: dearer(6, 2_600) }, /No rule explains why a CALL of own costs 5206 gas/);
@@ -161,12 +168,13 @@ describe("the floor of a committee, on a chain", () => {
     assert.equal(find("oracle", "signatures recovered")?.times, 6);
     assert.equal(find("consumer", "words that were zero, written")?.times, 2);
     assert.equal(
-      (find(null, "calldata: signatures, zero bytes")?.times ?? 0) + find(null, "calldata: signatures, other bytes")!.times,
+      (find(null, "calldata: signatures, zero bytes")?.times ?? 0) +
+        find(null, "calldata: signatures, nonzero bytes")!.times,
       2 * (8 + 3 * 64),
     );
     // One header is some 600 bytes.
-    const header = ["zero", "other"].map((bytes) => find(null, `calldata: header, ${bytes} bytes`)?.times ?? 0);
-    assertBetween(header[0]! + header[1]!, 500, 900);
+    const header = ["zero", "nonzero"].map((bytes) => find(null, `calldata: header, ${bytes} bytes`)?.times ?? 0);
+    assertWithin(header[0]! + header[1]!, 500, 900);
     assertAbove(find("registry", "words read first")?.times ?? 0, floor.seated);
     assertAbove(find("registry", "words changed")?.times ?? 0, floor.seated - 1);
   });

@@ -200,11 +200,7 @@ async function partsOf(world: World, first: number, batch: number): Promise<Part
 const partOfEvent = { Requested: "request", DecisionCommitted: "commit", DecisionFinalized: "finalize" } as const;
 
 /** Returns a function that asks for a consumer of its own. */
-export async function askerOf(
-  world: World,
-  n: number,
-  overrides: Partial<Terms> = {},
-): Promise<() => Promise<Asked>> {
+export async function askerOf(world: World, n: number, overrides: Partial<Terms> = {}): Promise<() => Promise<Asked>> {
   const consumer = await world.ethers.deployContract("SlotConsumer", [world.oracle.target]);
   await world.oracle.setConsumer(subscription, consumer.target, anyAmount, anyAmount);
   const askBy = consumer.getFunction("ask");

@@ -26,7 +26,7 @@ export interface Traced {
   readonly call: Call;
   /** Calldata in hex. */
   readonly data: string;
-  /** Parts of the calldata in hex that are booked by name; the rest is `other`. */
+  /** Parts of the calldata in hex that are booked by name; the rest is `arguments`. */
   readonly named: readonly { readonly name: string; readonly data: string }[];
   /** Numbers of data bytes of the events, in order. */
   readonly eventBytes: readonly number[];
@@ -48,8 +48,8 @@ export interface Item {
 
 const TRANSACTION = 21_000;
 /** EIP-2028, and the floor of EIP-7623. */
-const BYTE = { zero: 4, other: 16 } as const;
-const FLOOR_BYTE = { zero: 10, other: 40 } as const;
+const BYTE = { zero: 4, nonzero: 16 } as const;
+const FLOOR_BYTE = { zero: 10, nonzero: 40 } as const;
 /** EIP-2929 and EIP-3529. */
 const COLD_WORD = 2_100;
 const COLD_ACCOUNT = 2_600;
@@ -115,33 +115,33 @@ function bookCalldata({ data, named }: Traced, add: Add): void {
   add(null, "transaction", TRANSACTION, true);
   const rest = countBytes(data);
   for (const part of named) {
-    const { zero, other } = countBytes(part.data);
+    const { zero, nonzero } = countBytes(part.data);
     rest.zero -= zero;
-    rest.other -= other;
-    bookBytes(part.name, { zero, other }, add);
+    rest.nonzero -= nonzero;
+    bookBytes(part.name, { zero, nonzero }, add);
   }
-  bookBytes("other", rest, add);
+  bookBytes("arguments", rest, add);
 }
 
-function bookBytes(name: string, { zero, other }: ByteCounts, add: Add): void {
+function bookBytes(name: string, { zero, nonzero }: ByteCounts, add: Add): void {
   add(null, `calldata: ${name}, zero bytes`, zero * BYTE.zero, true, zero);
-  add(null, `calldata: ${name}, other bytes`, other * BYTE.other, true, other);
+  add(null, `calldata: ${name}, nonzero bytes`, nonzero * BYTE.nonzero, true, nonzero);
 }
 
 interface ByteCounts {
   zero: number;
-  other: number;
+  nonzero: number;
 }
 
 function countBytes(data: string): ByteCounts {
   const bytes = Buffer.from(data.slice(2), "hex");
   const zero = bytes.reduce((count, byte) => count + (byte === 0 ? 1 : 0), 0);
-  return { zero, other: bytes.length - zero };
+  return { zero, nonzero: bytes.length - zero };
 }
 
 function costOf(data: string, price: Readonly<ByteCounts>): number {
-  const { zero, other } = countBytes(data);
-  return zero * price.zero + other * price.other;
+  const { zero, nonzero } = countBytes(data);
+  return zero * price.zero + nonzero * price.nonzero;
 }
 
 function bookSteps({ steps, call, contracts, eventBytes }: Traced, add: Add): void {
@@ -162,7 +162,11 @@ function bookSteps({ steps, call, contracts, eventBytes }: Traced, add: Add): vo
 }
 
 /** The call that a frame's running step makes; the transaction's own if there is no frame. */
-function entered(frame: Frame | undefined, own: Call, contracts: Traced["contracts"]): Pick<Frame, "contract" | "calls"> {
+function entered(
+  frame: Frame | undefined,
+  own: Call,
+  contracts: Traced["contracts"],
+): Pick<Frame, "contract" | "calls"> {
   const call = frame === undefined ? own : callOf(frame);
   const calls = call.calls ?? [];
   // A delegated call runs in the name of its caller.
@@ -196,12 +200,14 @@ function close(frame: Frame, left: number, events: number[], add: Add): void {
     const call = callOf(frame);
     const used = Number(call.gasUsed);
     if (frame.called === null) bookPrecompile(contract, call, used, add);
-    else if (frame.called !== used) throw new Error(`A call of ${contract} used ${used} gas, its steps ${frame.called}`);
+    else if (frame.called !== used)
+      throw new Error(`A call of ${contract} used ${used} gas, its steps ${frame.called}`);
     bookAccount(contract, step.op, took - used, add);
     frame.booked++;
     frame.called = null;
   } else {
-    if (took !== step.gasCost) throw new Error(`A ${step.op} of ${contract} costs ${step.gasCost} gas, and took ${took}`);
+    if (took !== step.gasCost)
+      throw new Error(`A ${step.op} of ${contract} costs ${step.gasCost} gas, and took ${took}`);
     bookStep(contract, step, events, add);
   }
 }

@@ -325,7 +325,9 @@ function report({ request, allIn, commits, perBatchItem, later, delivery, eviden
   );
   console.log("\ncommit without a callback, after an appeal and of a text");
   console.table(later);
-  console.log("\nall in, for one decision: every transaction from the request to the pay, also where an appeal is allowed");
+  console.log(
+    "\nall in, for one decision: every transaction from the request to the pay, also where an appeal is allowed",
+  );
   console.table(
     allIn.map(({ registry, n, appeals, batch: items, headers, gas, parts }) => ({
       registry,

@@ -57,7 +57,9 @@ export async function measureFloor(world: World, n: number, batch: number): Prom
       floor: sum(items.filter(({ isFloor }) => isFloor)),
       rest: sum(items.filter(({ isFloor }) => !isFloor)),
     },
-    items: items.toSorted((one, other) => Number(other.isFloor) - Number(one.isFloor) || other.perDecision - one.perDecision),
+    items: items.toSorted(
+      (one, other) => Number(other.isFloor) - Number(one.isFloor) || other.perDecision - one.perDecision,
+    ),
   };
 }
 
@@ -124,11 +126,14 @@ export function floorText(floor: Floor, goal: number): string {
   const table = (isFloor: boolean, title: string, gas: number): string =>
     markdownTable(
       ["transaction", "contract", title, "times", "gas", "of a seat"],
-      [...items.filter((item) => item.isFloor === isFloor).map(row), ["", "", "**sum**", "", whole(gas), whole(gas / n)]],
+      [
+        ...items.filter((item) => item.isFloor === isFloor).map(row),
+        ["", "", "**sum**", "", whole(gas), whole(gas / n)],
+      ],
     );
   const over = perDecision.all - goal;
   return [
-    `${batch} decisions of ${n} seats in one transaction with one header, among ${agents} agents: ${seated} of them sit in the ${n * batch} seats. The commit uses ${whole(gasUsed.commit)} gas, and each request ${whole(gasUsed.request)}. One decision takes ${whole(perDecision.all)}: ${whole(perDecision.floor)} that the chain charges whatever the code does, and ${whole(perDecision.rest)} for the rest.`,
+    `${batch} decisions of ${n} seats in one transaction with one header, among ${whole(agents)} agents: ${seated} of them sit in the ${n * batch} seats. The commit uses ${whole(gasUsed.commit)} gas, and each request ${whole(gasUsed.request)}. One decision takes ${whole(perDecision.all)}: ${whole(perDecision.floor)} that the chain charges whatever the code does, and ${whole(perDecision.rest)} for the rest.`,
     over > 0
       ? `The goal is ${whole(goal)}. To meet it, ${whole(over)} of the rest would have to go, or ${whole(over / n)} a seat.`
       : `The goal is ${whole(goal)}, which is met.`,
