@@ -98,6 +98,8 @@ const slow: Readonly<Record<string, string>> = {
   "lab/test/coalitions.test.ts": "plays coalitions",
   "lab/test/conformance.test.ts": "starts commands",
   "lab/test/economics.test.ts": "lets strategies live on a chain",
+  "lab/test/gas-all-in.test.ts": "starts a chain",
+  "lab/test/gas-floor.test.ts": "starts a chain",
   "lab/test/long-texts.test.ts": "asks the embedded model",
   "lab/test/papers.test.ts": "starts commands",
   "lab/test/prompt-sets.test.ts": "plays questions of every kind under every protocol",
