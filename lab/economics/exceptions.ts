@@ -5,7 +5,7 @@ import { BRIBES, BRIBES_LAST, HONEST_APPEAL, KEEPING, POLICIES, coalitionName } 
 const CAP_GWEI = Number(PRICES.token.gasPriceCap) / 1e9;
 const aboveCap = GAS_LEVELS.filter((gwei) => gwei > CAP_GWEI);
 
-/** What does not hold. docs/economics.md and every run say it first, with the figures of the run. A figure above `most` is a fault all the same. */
+/** What does not hold. docs/economics.md and every run say it first, with the figures of the run. A figure that is above `most` beyond doubt is a fault all the same. */
 export const EXCEPTIONS: readonly Exception[] = [
   {
     strategies: [BRIBES],
@@ -19,7 +19,7 @@ export const EXCEPTIONS: readonly Exception[] = [
   },
   {
     strategies: [POLICIES.bold, POLICIES.wait],
-    most: 1.2,
+    most: 1,
     says: "**In a life of two weeks a seat that always states the top tier gains over one that says how sure it is**, whether it waits for the others' reveals or not: a share cannot be negative, and one fall a week counts (RE4). In a year it gains [little or nothing](#sure-in-every-answer). A deeper fall would cost honest agents more.",
   },
   {
@@ -29,7 +29,7 @@ export const EXCEPTIONS: readonly Exception[] = [
   },
   {
     strategies: (["copy", "rule"] as const).flatMap((plan) => SHARES.map((share) => coalitionName(plan, share))),
-    most: 3.5,
+    most: 2.5,
     says: "**An operator of several agents gains by asking one model for all its seats**, since nothing proves that two seats asked twice; and whoever holds more than 2/3 of a committee pays itself.",
   },
   {

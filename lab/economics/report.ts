@@ -61,7 +61,7 @@ export function failuresText(
       const list = stated.filter((one) => one.exception === exception).map(({ row }) => row);
       return list.length === 0
         ? []
-        : [`* ${exception.says} ${extremes(list)}. A run fails above ${boundOf(exception)}.`];
+        : [`* ${exception.says} ${extremes(list)}. A run fails if it is above ${boundOf(exception)} beyond doubt.`];
     }),
     ...idle.map(({ says }) => `* Stated, but not found in this run: ${says}`),
     ...group(undecided).map(([strategy, list]) => `* Undecided at 95 %: ${strategy}. ${extremes(list)}.`),

@@ -42,7 +42,7 @@ export interface Exception {
   /** Settings and gas prices for which it stands; all if left out. */
   readonly settings?: readonly string[];
   readonly gwei?: readonly number[];
-  /** Most cents, of the mean: a greater figure is a new fault. For each gwei of the gas price if `isOfGas`. */
+  /** Most cents: what is more beyond doubt, with its whole interval, is a new fault. For each gwei of the gas price if `isOfGas`. */
   readonly most: number;
   readonly isOfGas?: true;
   readonly says: string;
@@ -74,11 +74,14 @@ export function conclude(rows: readonly Row[], exceptions: readonly Exception[])
   };
 }
 
+/** The end of the interval that is nearer to 0, of a gain or a loss beyond doubt. A mean of few lives is often greater by chance. */
+const leastOf = ({ low, high }: Estimate): number => Math.min(Math.abs(low), Math.abs(high));
+
 function covers({ strategies, settings, gwei, most, isOfGas }: Exception, row: Row): boolean {
   return (
     strategies.includes(row.strategy) &&
     (settings ?? [row.setting]).includes(row.setting) &&
     (gwei ?? [row.gwei]).includes(row.gwei) &&
-    Math.abs(row.gain.mean) <= most * (isOfGas === true ? row.gwei : 1)
+    leastOf(row.gain) <= most * (isOfGas === true ? row.gwei : 1)
   );
 }

@@ -51,12 +51,16 @@ describe("economics: what the study concludes", () => {
       failuresText(found, []),
       /Not stated in the docs: robs\.\*\* 2\.0 \[1\.0, 3\.0\] \(n = 4, K = 0; 0\.5 gwei\)/,
     );
-    const stated = { strategies: ["robs"], most: 2.5, says: "It is known." };
+    // The whole interval, from 1 on, has to be above the limit.
+    const stated = { strategies: ["robs"], most: 1, says: "It is known." };
     assert.equal(exitCodeFor(found, [stated]), 0);
-    assert.match(failuresText(found, [stated]), /It is known\. 2\.0/);
-    assert.equal(exitCodeFor(found, [{ ...stated, most: 1.9 }]), 1);
-    assert.equal(exitCodeFor(found, [{ ...stated, most: 5, isOfGas: true }]), 0);
-    assert.equal(exitCodeFor(found, [{ ...stated, most: 3, isOfGas: true }]), 1);
+    assert.match(failuresText(found, [stated]), /It is known\. 2\.0 .+ A run fails if it is above 1 beyond doubt\.$/m);
+    assert.equal(exitCodeFor(found, [{ ...stated, most: 0.99 }]), 1);
+    assert.equal(exitCodeFor(found, [{ ...stated, most: 2, isOfGas: true }]), 0);
+    assert.equal(exitCodeFor(found, [{ ...stated, most: 1.98, isOfGas: true }]), 1);
+    const loss = { rows: [row({ kind: "duty", gain: { mean: -2, low: -3, high: -1 } })], faults: [] };
+    assert.equal(exitCodeFor(loss, [stated]), 0);
+    assert.equal(exitCodeFor(loss, [{ ...stated, most: 0.99 }]), 1);
     assert.equal(exitCodeFor(found, [{ ...stated, gwei: [5] }]), 1);
     assert.equal(exitCodeFor(found, [{ ...stated, settings: [usual.name] }]), 1);
     assert.equal(conclude([], [stated]).idle.length, 1);

@@ -108,6 +108,8 @@ const slow: Readonly<Record<string, string>> = {
   "test/adapters/model-llama.test.ts": "asks the embedded model",
   "test/adapters/network.test.ts": "starts libp2p nodes and waits for time-outs",
   "lab/test/conformance.test.ts": "starts commands",
+  "lab/test/gas-all-in.test.ts": "starts a chain",
+  "lab/test/gas-floor.test.ts": "starts a chain",
   "lab/test/long-texts.test.ts": "asks the embedded model",
   "lab/test/papers.test.ts": "starts commands",
   "lab/test/prompt-sets.test.ts": "plays questions of every kind under every protocol",

@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { parse } from "yaml";
 
+import { assertSameMembers } from "../support/assertions.ts";
+
 interface PackageFile {
   readonly name: string;
   readonly version: string;
@@ -72,5 +74,48 @@ describe("the workflow of every push", () => {
     assert.deepEqual(Object.keys(jobs), ["ci"]);
     assert.ok(jobs["ci"]?.steps.some(({ run }) => run === ".ci/run"));
     assert.doesNotMatch(text, /secrets\./);
+  });
+});
+
+describe("the workflow of every night", () => {
+  interface Workflow {
+    readonly on: Readonly<Record<string, unknown>>;
+    readonly permissions: unknown;
+    readonly jobs: Readonly<
+      Record<
+        string,
+        {
+          readonly if: string;
+          readonly strategy?: { readonly matrix: { readonly include: readonly { readonly run: string }[] } };
+          readonly steps: readonly { readonly uses?: string; readonly run?: string }[];
+        }
+      >
+    >;
+  }
+  const nightly = parse(read(".github/workflows/nightly.yml")) as Workflow;
+
+  it("runs commands that are there, may write nothing, and knows no secret", () => {
+    assert.deepEqual(nightly.permissions, { contents: "read" });
+    assert.doesNotMatch(read(".github/workflows/nightly.yml"), /secrets\./);
+    const runs = Object.values(nightly.jobs).flatMap(({ strategy, steps }) => [
+      ...(strategy?.matrix.include ?? []),
+      ...steps.filter(({ run }) => run !== "${{ matrix.run }}"),
+    ]);
+    const commands = runs.flatMap(({ run = "" }) => [...run.matchAll(/npm run ([a-z:-]+)/g)].map(([, name]) => name));
+    assert.deepEqual(commands, ["test:fuzz:long", "coverage", "mutate", "slither", "economics"]);
+    const { scripts = {} } = packageFileOf(".");
+    for (const name of commands) assert.ok(name !== undefined && name in scripts, `package.json has no script ${name}`);
+  });
+
+  it("lets each schedule start its own jobs", () => {
+    const schedules = (nightly.on["schedule"] as readonly { readonly cron: string }[]).map(({ cron }) => cron);
+    const skipped = Object.values(nightly.jobs).map((job) => /^github\.event\.schedule != '(.+)'$/.exec(job.if)?.[1]);
+    assertSameMembers(skipped, schedules);
+  });
+
+  it("takes its actions in the versions of every push", () => {
+    const used = Object.values(nightly.jobs).flatMap(({ steps }) => steps.flatMap(({ uses }) => uses ?? []));
+    assert.equal(used.length, 4);
+    for (const action of used) assert.ok(read(".github/workflows/ci.yml").includes(`uses: ${action}\n`), action);
   });
 });

@@ -5,7 +5,8 @@ import { join } from "node:path";
 
 import { type Command, Option } from "commander";
 import { between, toolCommand } from "../../../scripts/shared/arguments.ts";
-import { askerOf, measureAllIn, type AllInFigure } from "./all-in.ts";
+import { BATCH, askerOf, measureAllIn, type AllInFigure } from "./all-in.ts";
+import { floorText, measureFloor } from "./floor.ts";
 import { measureEvidence, type EvidenceFigures } from "./evidence.ts";
 import { measureLater, type LaterFigure } from "./later.ts";
 import { differencesOf, TOLERANCE, type GasFigures, type GasFile } from "./gas-file.ts";
@@ -25,6 +26,7 @@ import {
   recordOf,
   refundArgs,
 } from "../../../test/support/contracts/course.ts";
+import { writeSections } from "../../shared/generated-section.ts";
 import { startProductionChain } from "../../shared/production-chain.ts";
 import { Currency } from "../../../test/support/contracts/typed-data.ts";
 import {
@@ -40,6 +42,8 @@ import {
 const file = join(import.meta.dirname, "../../../test/contracts/gas.json");
 const sizes = [4, 7, 13, 31] as const;
 const batch = { n: 7, items: 5 } as const;
+/** The committee whose gas is booked item by item. */
+const FLOOR_SEATS = 31;
 /** The smallest registry in which all these committees are drawn: a committee has at most 2/3 of the agents. */
 const LEAST_AGENTS = Math.ceil((3 * Math.max(...sizes)) / 2);
 /**
@@ -95,6 +99,7 @@ interface Figures {
 
 interface Flags {
   readonly agents: number;
+  readonly floor?: true;
   readonly json?: true;
   readonly write?: true;
   readonly check?: true;
@@ -104,6 +109,12 @@ function commandLine(): Command {
   return toolCommand("bench:gas")
     .description(
       "Measures gas (gasUsed of receipts, production build, an Osaka chain in this process) and compares it with the goals: of requests, paid from a subscription or at once in tokens or coins; of commits, which prove the committee, call back a consumer that writes one new slot, and pay the seats, alone and in batches; of settle, finalize, replace and fallBack; and of evidence. The agents are proven: they have served sixteen settled requests. The cost of a whole decision is measured twice: among --agents at full stake, and among 300 at the least stake and 100 at the most.",
+    )
+    .addOption(
+      new Option(
+        "--floor",
+        `only trace ${BATCH} decisions of ${FLOOR_SEATS} seats in one transaction, and tell where each unit of their gas goes; --write writes it into docs/spec/gas.md`,
+      ).conflicts("check"),
     )
     .option("--agents <number>", "agents in the registry", between(LEAST_AGENTS, 1_000_000), 1000)
     .addOption(new Option("--json", "print one JSON object on the last line instead of tables").conflicts("check"))
@@ -118,13 +129,16 @@ function commandLine(): Command {
 Examples:
   npm run bench:gas -- --json | tail -n 1
   npm run bench:gas -- --write --agents 100
+  npm run bench:gas -- --floor
 `,
     );
 }
 
 /** Measures, then writes, checks or prints the figures, and returns the exit code. Throws CommanderError. */
 export async function main(argv: readonly string[]): Promise<number> {
-  const { agents, json, write, check } = commandLine().parse(argv, { from: "user" }).opts<Flags>();
+  const flags = commandLine().parse(argv, { from: "user" }).opts<Flags>();
+  if (flags.floor) return tellFloor(flags);
+  const { agents, json, write, check } = flags;
   const figures = await measure(agents);
   if (write) writeFileSync(file, `${JSON.stringify({ agents, gas: named(figures) }, null, 2)}\n`);
   if (check) return compare({ agents, gas: named(figures) });
@@ -133,11 +147,25 @@ export async function main(argv: readonly string[]): Promise<number> {
   return 0;
 }
 
-async function measure(agents: number): Promise<Figures> {
-  const ethers = await startProductionChain();
-  const world = await deployWorld(ethers);
+/** Books the gas of the largest committee, and prints or writes it. */
+async function tellFloor({ agents, json, write }: Flags): Promise<number> {
+  const floor = await measureFloor(await openWorld(agents), FLOOR_SEATS, BATCH);
+  const { goal } = anchors.allIn[FLOOR_SEATS];
+  const text = floorText(floor, goal);
+  console.log(json ? JSON.stringify({ ...floor, goal }) : text);
+  return write ? writeSections("docs/spec/gas.md", { floor: text }, { check: false, study: "bench gas --floor" }) : 0;
+}
+
+/** A world of the production build with proven agents at full stake. */
+async function openWorld(agents: number): Promise<World> {
+  const world = await deployWorld(await startProductionChain());
   await registerAgents(world, agents);
   await proveAgents(world, 1, agents);
+  return world;
+}
+
+async function measure(agents: number): Promise<Figures> {
+  const world = await openWorld(agents);
   const request = await measureRequest(world);
   const commits: CommitFigure[] = [];
   for (const n of sizes) commits.push(await measureCommit(world, n));
@@ -161,13 +189,19 @@ function named({ request, allIn, commits, perBatchItem, later, delivery, evidenc
     ...commits.map(({ n, commit: gas }) => [`commit of ${n}`, gas]),
     [`commit of ${batch.n} in a batch of ${batch.items}`, perBatchItem],
     ...later.map(({ commit: what, gas }) => [`commit of ${what}`, gas]),
-    ...allIn.map(({ registry, n, batch: items, headers, gas }) => [
-      `all in, ${n} seats, ${registry}, ${items} commits with ${headers} headers`,
-      gas,
-    ]),
+    ...allIn.flatMap(namedParts),
     ...Object.entries(delivery).map(([call, gas]) => [`${call} of 4`, gas]),
     ...Object.entries(evidence).map(([kind, gas]) => [`evidence, ${kind}`, gas]),
   ]);
+}
+
+/** Names the gas of a whole decision, and of what is sent after its commit. */
+function namedParts({ registry, n, appeals, batch: items, headers, gas, parts }: AllInFigure): [string, number][] {
+  const allowed = appeals === 0 ? "" : ", an appeal allowed";
+  const name = (part: string): string =>
+    `${part}, ${n} seats, ${registry}, ${items} commits with ${headers} headers${allowed}`;
+  const later = (["finalize", "settle"] as const).filter(() => appeals > 0);
+  return [[name("all in"), gas], ...later.map((part): [string, number] => [name(part), parts[part]])];
 }
 
 /** Compares with the kept file and returns the exit code. */
@@ -291,11 +325,14 @@ function report({ request, allIn, commits, perBatchItem, later, delivery, eviden
   );
   console.log("\ncommit without a callback, after an appeal and of a text");
   console.table(later);
-  console.log("\nall in, for one decision: nobody sends a draw, and the commit settles");
+  console.log(
+    "\nall in, for one decision: every transaction from the request to the pay, also where an appeal is allowed",
+  );
   console.table(
-    allIn.map(({ registry, n, batch: items, headers, gas, parts }) => ({
+    allIn.map(({ registry, n, appeals, batch: items, headers, gas, parts }) => ({
       registry,
       n,
+      appeals,
       batch: items,
       headers,
       ...parts,

@@ -3,6 +3,7 @@ import { TypedDataEncoder, ZeroAddress, concat, hexlify, keccak256, sha256, toUt
 import type {
   ContractTransactionReceipt,
   ContractTransactionResponse,
+  LogDescription,
   Overrides,
   SigningKey,
   TypedDataDomain,
@@ -213,7 +214,7 @@ export async function commit(
   return committedBy(world, drawn, decision, (await sent.wait())!);
 }
 
-/** State of the request after a commit, read from the receipt. */
+/** State of the request after a commit, read from the receipt, which may hold commits of other requests. */
 export function committedBy(
   world: World,
   drawn: Drawn,
@@ -221,12 +222,22 @@ export function committedBy(
   receipt: ContractTransactionReceipt,
 ): Committed {
   const { request, committee } = drawn;
-  const relay = word(findEvent(world.oracle, receipt, "DecisionCommitted").args["relay"] as bigint);
-  const [provisional] = findEvents(world.oracle, receipt, "DecisionProvisional");
+  const eventsOf = (name: string) =>
+    findEvents(world.oracle, receipt, name).filter(({ args }) => args["requestId"] === request.id);
+  const [committed] = eventsOf("DecisionCommitted");
+  if (committed === undefined) throw new Error(`No decision of request ${request.id} in ${receipt.hash}`);
+  const relay = word(committed.args["relay"] as bigint);
+  const [provisional] = eventsOf("DecisionProvisional");
   const round = provisional === undefined ? drawn.round : word(provisional.args["round"] as bigint);
   const rounds = [...drawn.past, { round, committee, decision, relay, appellant: ZeroAddress }];
-  const isReopened = findEvents(world.oracle, receipt, "RequestReopened").length > 0;
-  return { request, rounds, relay, receipt, reopened: isReopened ? reopenedBy(world, request, rounds, receipt) : null };
+  const [reopened] = eventsOf("RequestReopened");
+  return {
+    request,
+    rounds,
+    relay,
+    receipt,
+    reopened: reopened === undefined ? null : reopenedAs(reopened, request, rounds, receipt),
+  };
 }
 
 /** Waits for the committee and commits. */
@@ -247,7 +258,16 @@ export function reopenedBy(
   past: readonly DecidedRound[],
   receipt: ContractTransactionReceipt,
 ): Asked {
-  const { args } = findEvent(world.oracle, receipt, "RequestReopened");
+  return reopenedAs(findEvent(world.oracle, receipt, "RequestReopened"), request, past, receipt);
+}
+
+/** The attempt of an event `RequestReopened`. */
+function reopenedAs(
+  { args }: LogDescription,
+  request: RequestWitness,
+  past: readonly DecidedRound[],
+  receipt: ContractTransactionReceipt,
+): Asked {
   return {
     request,
     round: word(args["round"] as bigint),
