@@ -89,7 +89,9 @@ try {
         process.exitCode = 1;
       }
       if (!options.keep) return;
-      progress(`everything keeps running; CONCLAVE_DEPLOYMENT=${report.deploymentFile}; Ctrl-C stops and cleans up`);
+      progress(
+        `everything keeps running until Ctrl-C, which cleans up; for other commands: export CONCLAVE_DEPLOYMENT=${report.deploymentFile}`,
+      );
       await new Promise<void>((resolve) => abort.signal.addEventListener("abort", () => resolve(), { once: true }));
     },
   });
