@@ -257,7 +257,8 @@ describe("command line: money", () => {
     await decide(asked, yes);
     const decided = (await reader.requestEvents(asked)).find(({ kind }) => kind === "decisionCommitted");
     const id = String(decided?.kind === "decisionCommitted" ? decided.committee[0]?.agentId : 0);
-    assert.match((await cli.run(["delegations", ...account])).stdout, /^no delegations$/m);
+    const noPassword = { environment: { CONCLAVE_PASSWORD: "" } };
+    assert.match((await cli.run(["delegations", ...account], noPassword)).stdout, /^no delegations$/m);
     const much = await cli.failure("delegate", id, "3.5", ...account);
     assert.equal(much.code, "STAKE_MISSING");
     assert.match(much.message, /holds 3 \w+, and the agent has room for 15 /);

@@ -248,6 +248,23 @@ describe("command line", () => {
     assert.match((await world.run(status)).stdout, /^commission +20\.00 %\nrewards +none$/m);
   });
 
+  it("compares the configured model with the registered one without a password, and registers it", async () => {
+    const compare = ["agent", "model", "--dir", "poor"];
+    const silent = { environment: { CONCLAVE_PASSWORD: "", CONCLAVE_OPERATOR_PASSWORD: "" } };
+    assert.match((await world.run(compare, silent)).stdout, /^registered +the same$/m);
+    await world.editConfig("poor", (config) => ({
+      ...config,
+      model: { ...(config["model"] as object), model: "other" },
+    }));
+    assert.match(
+      (await world.run(compare, silent)).stdout,
+      /^registered +openai:truthful\nnext +conclave agent model --dir poor --set$/m,
+    );
+    assert.match((await world.run([...compare, "--set"], silent)).stderr, /^error KEYSTORE_PASSWORD_MISSING: /);
+    assert.equal((await world.json(...compare, "--set")).code, 0);
+    assert.match((await world.run(compare, silent)).stdout, /^registered +the same$/m);
+  });
+
   it("unstakes, waits for the delay, withdraws", async () => {
     const dir = ["--dir", "poor"];
     assert.equal((await world.failure("agent", "withdraw", ...dir)).code, "STAKE_MISSING");

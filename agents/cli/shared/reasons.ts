@@ -19,8 +19,7 @@ export const wayOut: Readonly<Record<ErrorCode, string>> = {
   CHAIN_REORGED: "raise chain.finalityDepth, then start again",
   CHAIN_HEADER_UNKNOWN: "update conclave, or use another node; without the header this agent finds no committee",
   DEPLOYMENT_UNFINISHED: "give the same command again to go on, or add --reset to start afresh",
-  STAKE_MISSING:
-    "send the account more of the stake token (on a local chain: conclave account fund ACCOUNT), give another amount, or come back at the time that the message names",
+  STAKE_MISSING: "do what the message says; on a local chain `conclave account fund ACCOUNT` gives tokens",
   BALANCE_TOO_LOW:
     "send the account, or the subscription that pays, more of the fee token, or coins for the gas and what is paid in coins (on a local chain: conclave account fund ACCOUNT)",
   AGENT_NOT_REGISTERED: "register with `conclave agent register --stake AMOUNT`",
