@@ -1,6 +1,7 @@
 import Table from "cli-table3";
 import { meaningOf } from "../../agents/cli/shared/protocol-words.ts";
 import { percent } from "../../agents/cli/shared/output.ts";
+import { numberOf } from "./request-number.ts";
 import type { DemoReport } from "./run.ts";
 
 /** Renders the tables that the demo ends with. */

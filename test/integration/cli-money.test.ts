@@ -95,7 +95,7 @@ describe("command line: money", () => {
     const { code, stdout, stderr } = await waiting;
     assert.equal(code, 0, stderr);
     const [shared, secures, captured, first, ...steps] = stderr.trimEnd().split("\n");
-    assert.match(shared ?? "", /^warning: all 13 agents that can be drawn state the model test: /);
+    assert.match(shared ?? "", /^warning: all 13 agents that are active and awake state the model test: /);
     assert.equal(secures, "secures 0: no stake stands behind the answer");
     assert.match(captured ?? "", /^captured by who holds 20.00 % of the weight: once in 37,/);
     assert.match(first ?? "", /^request 1: asked in 0x/);
