@@ -1,6 +1,6 @@
 import { CommanderError } from "commander";
 import { ConclaveError } from "../core/errors.ts";
-import { commands as product, type CommandGroup } from "./commands.ts";
+import { commands as product, type CommandGroup, type TopCommand } from "./commands.ts";
 import { addCommand, type CliHost, type CommandEntry } from "./shared/command.ts";
 import { errorFailure, failureJson, failureText, usageFailure, type Failure } from "./shared/failure.ts";
 import { isUsage } from "./shared/reasons.ts";
@@ -10,7 +10,13 @@ const EXIT_FAILURE = 1;
 const EXIT_USAGE = 2;
 const EXIT_INTERRUPTED = 130;
 
-type Commands = readonly (CommandGroup | CommandEntry)[];
+/** Ends the help of the program. */
+const BEGINNING = `
+\`conclave COMMAND --help\` shows the options and an example. With --json a command prints one JSON value.
+Which deployment: --deployment FILE, the variable CONCLAVE_DEPLOYMENT, or the only file in ./deployments.
+`;
+
+type Commands = readonly (CommandGroup | TopCommand)[];
 
 /** Runs one command line (without the program's name) and resolves with the exit code; never rejects. */
 export async function runCli(argv: readonly string[], host: CliHost, commands: Commands = product): Promise<number> {
@@ -38,6 +44,7 @@ async function createProgram(
     .configureOutput({ writeOut: host.stdout, writeErr: () => undefined });
   const [first, second] = wordsIn(argv);
   for (const entry of commands) {
+    program.commandsGroup(`${entry.topic}:`);
     if (!("commands" in entry)) await addCommand(program, entry, wordOf(entry) === first, host, exit);
     else {
       const group = program.command(entry.name).description(entry.summary);
@@ -45,6 +52,7 @@ async function createProgram(
       for (const command of entry.commands) await addCommand(group, command, command === called, host, exit);
     }
   }
+  program.addHelpText("after", BEGINNING);
   return program;
 }
 

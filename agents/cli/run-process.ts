@@ -1,6 +1,5 @@
-import { commands as product, type CommandGroup } from "./commands.ts";
+import { commands as product, type CommandGroup, type TopCommand } from "./commands.ts";
 import { runCli } from "./run-cli.ts";
-import type { CommandEntry } from "./shared/command.ts";
 import { whenOrphaned } from "./shared/when-orphaned.ts";
 
 /** Within this time further signals are the same wish: Ctrl-C reaches the whole terminal, and npx may send it on as well. */
@@ -10,7 +9,7 @@ const ONE_WISH_MS = 1_000;
  * Runs the command line of this process, and sets its exit code. Ends the process in order at a signal or, if npx or an npm script started
  * it, when its parent is gone; ends it at once at a signal after that.
  */
-export async function runProcess(commands: readonly (CommandGroup | CommandEntry)[] = product): Promise<void> {
+export async function runProcess(commands: readonly (CommandGroup | TopCommand)[] = product): Promise<void> {
   const interrupted = new AbortController();
   let stoppedAt = 0;
   const stop = (by: string): void => {

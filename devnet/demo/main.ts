@@ -6,6 +6,7 @@ import { worldModel, type WorldModel } from "../world/model.ts";
 import { sourcesPlan, planFor } from "./questions.ts";
 import { runDemo, type DemoReport } from "./run.ts";
 import { renderReport } from "./report.ts";
+import { numberOf } from "./request-number.ts";
 import { renderSubgraph } from "./subgraph.ts";
 import { endedBy, scriptCommand } from "../../scripts/shared/arguments.ts";
 import { progress } from "../../scripts/shared/progress.ts";
@@ -85,11 +86,13 @@ try {
       for (const one of decisions) {
         const problems = problemsOf(one, model);
         if (problems.length === 0) continue;
-        progress(`request ${one.requestId} FAILED: ${problems.join("; ")}`);
+        progress(`request #${numberOf(one.requestId)} FAILED: ${problems.join("; ")}`);
         process.exitCode = 1;
       }
       if (!options.keep) return;
-      progress(`everything keeps running; CONCLAVE_DEPLOYMENT=${report.deploymentFile}; Ctrl-C stops and cleans up`);
+      progress(
+        `everything keeps running until Ctrl-C, which cleans up; for other commands: export CONCLAVE_DEPLOYMENT=${report.deploymentFile}`,
+      );
       await new Promise<void>((resolve) => abort.signal.addEventListener("abort", () => resolve(), { once: true }));
     },
   });

@@ -1,13 +1,8 @@
 import Table from "cli-table3";
 import { meaningOf } from "../../agents/cli/shared/protocol-words.ts";
 import { percent } from "../../agents/cli/shared/output.ts";
-import type { DemoDecision } from "./facts.ts";
+import { numberOf } from "./request-number.ts";
 import type { DemoReport } from "./run.ts";
-
-/** The number of a request within its subscription; its whole id is too long for the table. */
-function numberOf({ requestId }: DemoDecision): string {
-  return String(BigInt.asUintN(48, BigInt(requestId)));
-}
 
 /** Renders the tables that the demo ends with. */
 export function renderReport(report: DemoReport, keeps: boolean): string {
@@ -32,7 +27,7 @@ export function renderReport(report: DemoReport, keeps: boolean): string {
   });
   for (const one of report.decisions) {
     table.push([
-      numberOf(one),
+      numberOf(one.requestId),
       one.question,
       `${id}\n(${assurance})`,
       `${one.status}: ${one.answer}`,
@@ -47,7 +42,7 @@ export function renderReport(report: DemoReport, keeps: boolean): string {
   }
   const details = report.decisions.map((one) =>
     [
-      `request #${numberOf(one)} ${one.requestId}: transaction ${one.commitTx}`,
+      `request #${numberOf(one.requestId)} ${one.requestId}: transaction ${one.commitTx}`,
       `           transcript  ${one.transcript}`,
       ...one.documents.map(({ cid, text }) => `           source      ${cid}: ${JSON.stringify(text)}`),
       // Without --keep the network and its folder are gone by now.
@@ -56,7 +51,9 @@ export function renderReport(report: DemoReport, keeps: boolean): string {
         : []),
     ].join("\n"),
   );
-  const told = report.decisions.map((one) => `--- request #${numberOf(one)} ---\n\n${one.argument.trimEnd()}\n`);
+  const told = report.decisions.map(
+    (one) => `--- request #${numberOf(one.requestId)} ---\n\n${one.argument.trimEnd()}\n`,
+  );
   const notes = [
     `a certificate of ${id} says: ${meaningOf[assurance]}`,
     ...report.agents.filter(({ lies }) => lies).map(liarNote),
@@ -65,7 +62,7 @@ export function renderReport(report: DemoReport, keeps: boolean): string {
     ...(keeps ? [] : ["to verify a decision yourself, keep the network: npm run demo -- --keep"]),
   ];
   const quoted = report.decisions.some(({ quotations }) => quotations.length > 0) ? renderQuotations(report) : "";
-  return `${told.join("\n")}\n${table.toString()}\n${quoted}${details.join("\n")}\n${notes.join("; ")}\n`;
+  return `${told.join("\n")}\n${table.toString()}\n${quoted}${details.join("\n")}\n\n${notes.join("\n")}\n`;
 }
 
 /** What became of a liar, who may well sign what the others decided. */
@@ -89,9 +86,9 @@ function renderQuotations({ decisions, model }: DemoReport): string {
   });
   for (const one of decisions) {
     const seats = one.seats.length;
-    const none = [numberOf(one), "", "nothing: no passage has enough witnesses", "", "", ""];
+    const none = [numberOf(one.requestId), "", "nothing: no passage has enough witnesses", "", "", ""];
     const rows = one.quotations.map(({ source, words, answers, quotedBy, witnessedBy }) => [
-      numberOf(one),
+      numberOf(one.requestId),
       source,
       words,
       answers.join(", "),

@@ -22,6 +22,7 @@ import { reportSubgraph, startSubgraph, type SubgraphReport } from "./subgraph.t
 import type { WorldModel } from "../world/model.ts";
 import { deployWorld, poll, startAgents, type World } from "../world/world.ts";
 import { isExpected, type DemoPlan, type DemoQuestion } from "./questions.ts";
+import { numberOf } from "./request-number.ts";
 import { verify, type Verified } from "./verify.ts";
 
 const AGENTS = 5;
@@ -91,7 +92,7 @@ async function decide(options: DemoOptions, directory: string, cleanups: (() => 
   for (const question of questions) {
     const one = await world.desk.ask(question);
     asked.push(one);
-    progress(`request ${one.requestId}: ${question.question}`);
+    progress(`request #${numberOf(one.requestId)}: ${question.question}`);
   }
   await follow(
     world,
@@ -101,7 +102,13 @@ async function decide(options: DemoOptions, directory: string, cleanups: (() => 
   const decisionsMs = performance.now() - started - chainMs - agentsMs;
 
   progress("verifying: chain, IPFS, hashes, signatures, replay");
-  const verified = await Promise.all(asked.map(({ requestId }) => verify(requestId, world.deploymentFile, signal)));
+  const verified = await Promise.all(
+    asked.map(async ({ requestId }) => {
+      const one = await verify(requestId, world.deploymentFile, signal);
+      progress(`request #${numberOf(requestId)}: ${one.ok ? "proven" : "NOT proven"}`);
+      return one;
+    }),
+  );
   const decisions = await Promise.all(
     asked.map((one, index) =>
       describe(world, one, questions[index] as DemoQuestion, verified[index] as Verified, (id) =>
@@ -247,9 +254,9 @@ async function follow(
 function lineOf(event: ChainEvent, requestId: RequestId): string | null {
   switch (event.kind) {
     case "decisionCommitted":
-      return `request ${requestId}: ${event.decision.status} "${event.decision.answer}", confidence ${(event.decision.confidence / 10_000).toFixed(1)} %`;
+      return `request #${numberOf(requestId)}: ${event.decision.status} "${event.decision.answer}", confidence ${(event.decision.confidence / 10_000).toFixed(1)} %`;
     case "requestRefunded":
-      return `request ${requestId}: refunded`;
+      return `request #${numberOf(requestId)}: refunded`;
     default:
       return null;
   }

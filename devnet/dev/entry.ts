@@ -1,8 +1,9 @@
-import type { CommandEntry } from "../../agents/cli/shared/command.ts";
+import type { TopCommand } from "../../agents/cli/commands.ts";
 
 /** What the help lists of `conclave dev`. */
-export const dev: CommandEntry = {
+export const dev: TopCommand = {
   name: "dev",
+  topic: "Try",
   summary: "start a local world until Ctrl-C: a chain, the contracts, agents, gateways, an account that can ask",
   load: async () => (await import("./dev.ts")).dev,
 };

@@ -9,7 +9,7 @@ export function renderWorld(facts: DevFacts): string {
   const { oracle, registry, token } = deployment;
   const numbers = agents.map(({ agentId, lies }) => `${agentId}${lies ? " (lies)" : ""}`);
   const table = rows([
-    ...(pageUrl === null ? [] : [["dashboard", pageUrl] as const]),
+    ["dashboard", pageUrl ?? "not built: run npm run page:build, then start again"],
     ["chain", `${facts.rpcUrl} (chain id ${deployment.chainId})`],
     ["oracle", oracle],
     ["registry", registry],
@@ -30,8 +30,8 @@ export function renderWorld(facts: DevFacts): string {
   return `${[
     table,
     `\n# Ask from the shell, and prove the decision\n\n${shell}`,
-    `\n// Ask from TypeScript: npm install @conclave/sdk viem\n\n${typescript}`,
-    `\n// Ask from a contract: npm install @conclave/contracts\n\n${solidity}`,
+    `\n// Ask from TypeScript: install @conclave/sdk and viem (docs/integrating.md says how)\n\n${typescript}`,
+    `\n// Ask from a contract: install @conclave/contracts (docs/integrating.md says how)\n\n${solidity}`,
     `\n# Let your contract spend from the subscription\n\n${allow}`,
   ].join("\n")}\n\n`;
 }

@@ -23,7 +23,8 @@ export interface AccountFlags {
 export async function readAccount(flags: AccountFlags): Promise<LocalAccount> {
   if (flags.keystore !== undefined) {
     const prompt = `Password of ${flags.keystore}`;
-    const password = await readPassword({ file: flags.passwordFile, env: PASSWORD_VARIABLE, prompt });
+    const [option, of] = ["--password-file", "the deployer's keystore"];
+    const password = await readPassword({ file: flags.passwordFile, env: PASSWORD_VARIABLE, option, of, prompt });
     return (await openKeystore(flags.keystore, password)).viemAccount();
   }
   const variables = flags.keyFile === undefined ? process.env : parseEnv(await readKeyFile(flags.keyFile));

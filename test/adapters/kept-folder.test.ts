@@ -22,7 +22,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 describe("AV9: one process writes to a folder of blocks", () => {
-  const isLocked = { code: "STORE_LOCKED", message: /another process writes there; wait for it or stop it/ };
+  const isLocked = { code: "STORE_LOCKED", message: /another process writes there; wait for it or stop it$/ };
 
   it("refuses a second writer, lets everybody read, and is free again after a close", async () => {
     const store = await createFolderContentStore(folder);

@@ -205,22 +205,27 @@ describe("password", () => {
     input: { isTTY: false } as never,
   });
 
+  const place = { option: "--password-file", of: "the keystore" };
+
   it("takes the file first, then the variable, then the terminal", async () => {
     const directory = await mkdtemp(join(tmpdir(), "conclave-password-"));
     try {
       const file = join(directory, "password");
       await writeFile(file, " with spaces \r\n");
-      assert.equal(await readPassword({ file, env: "P" }, silent({ P: "other" })), " with spaces ");
-      assert.equal(await readPassword({ env: "P", prompt: "Password" }, silent({ P: "from env" })), "from env");
+      assert.equal(await readPassword({ ...place, file, env: "P" }, silent({ P: "other" })), " with spaces ");
+      assert.equal(
+        await readPassword({ ...place, env: "P", prompt: "Password" }, silent({ P: "from env" })),
+        "from env",
+      );
       for (const [content, text] of [
         ["\n", /empty/u],
         ["x".repeat(2000), /more than/u],
       ] as const) {
         await writeFile(file, content);
-        await assert.rejects(readPassword({ file }, silent()), fails("KEYSTORE_PASSWORD_MISSING", text));
+        await assert.rejects(readPassword({ ...place, file }, silent()), fails("KEYSTORE_PASSWORD_MISSING", text));
       }
       await assert.rejects(
-        readPassword({ file: join(directory, "no") }, silent()),
+        readPassword({ ...place, file: join(directory, "no") }, silent()),
         fails("KEYSTORE_PASSWORD_MISSING", /no cannot be read \(ENOENT\)/u),
       );
     } finally {
@@ -230,15 +235,16 @@ describe("password", () => {
 
   it("asks on the terminal without showing the typed password", async () => {
     const host = terminal("sec", "rex\u007ft", "\r");
-    assert.equal(await readPassword({ env: "P", prompt: "Password" }, host), "secret");
+    assert.equal(await readPassword({ ...place, env: "P", prompt: "Password" }, host), "secret");
     assert.deepEqual(host.shown, ["Password: ", "\n"]);
     assert.deepEqual(host.raw, [true, false]);
-    assert.equal(await readPassword({ prompt: "Password" }, terminal("wrong\u0015right\n")), "right");
+    assert.equal(await readPassword({ ...place, prompt: "Password" }, terminal("wrong\u0015right\n")), "right");
   });
 
   it("names the ways to give a password that is missing, also after Ctrl-C", async () => {
-    const ways = /in a file, in the environment variable CONCLAVE_PASSWORD, or type it on a terminal/u;
-    const sources = { env: "CONCLAVE_PASSWORD", prompt: "Password" };
+    const ways =
+      /password of the keystore: .*; give it by --password-file FILE, in the variable CONCLAVE_PASSWORD, or type it on a terminal/u;
+    const sources = { ...place, env: "CONCLAVE_PASSWORD", prompt: "Password" };
     await assert.rejects(
       readPassword(sources, silent({ CONCLAVE_PASSWORD: "" })),
       fails("KEYSTORE_PASSWORD_MISSING", ways),

@@ -99,7 +99,10 @@ describe("command line: keys and operators", () => {
     assert.equal(existsSync(join(cli.folder, "owned", "operator.json")), false);
 
     const silent = await cli.run([...init, "silent"], { environment: { CONCLAVE_OPERATOR_PASSWORD: "" } });
-    assert.match(silent.stderr, /^error KEYSTORE_PASSWORD_MISSING: .*CONCLAVE_OPERATOR_PASSWORD/);
+    assert.match(
+      silent.stderr,
+      /^error KEYSTORE_PASSWORD_MISSING: Read the password of the operator's keystore: .*--operator-password-file FILE, in the variable CONCLAVE_OPERATOR_PASSWORD/,
+    );
     const absent = await cli.failure(...init, "silent", "--operator-keystore", "absent.json");
     assert.equal(absent.code, "KEYSTORE_MISSING");
     assert.equal(existsSync(join(cli.folder, "silent")), false);

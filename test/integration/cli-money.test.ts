@@ -95,7 +95,7 @@ describe("command line: money", () => {
     const { code, stdout, stderr } = await waiting;
     assert.equal(code, 0, stderr);
     const [shared, secures, captured, first, ...steps] = stderr.trimEnd().split("\n");
-    assert.match(shared ?? "", /^warning: all 13 agents that can be drawn state the model test: /);
+    assert.match(shared ?? "", /^warning: all 13 agents that are active and awake state the model test: /);
     assert.equal(secures, "secures 0: no stake stands behind the answer");
     assert.match(captured ?? "", /^captured by who holds 20.00 % of the weight: once in 37,/);
     assert.match(first ?? "", /^request 1: asked in 0x/);
@@ -257,7 +257,8 @@ describe("command line: money", () => {
     await decide(asked, yes);
     const decided = (await reader.requestEvents(asked)).find(({ kind }) => kind === "decisionCommitted");
     const id = String(decided?.kind === "decisionCommitted" ? decided.committee[0]?.agentId : 0);
-    assert.match((await cli.run(["delegations", ...account])).stdout, /^no delegations$/m);
+    const noPassword = { environment: { CONCLAVE_PASSWORD: "" } };
+    assert.match((await cli.run(["delegations", ...account], noPassword)).stdout, /^no delegations$/m);
     const much = await cli.failure("delegate", id, "3.5", ...account);
     assert.equal(much.code, "STAKE_MISSING");
     assert.match(much.message, /holds 3 \w+, and the agent has room for 15 /);

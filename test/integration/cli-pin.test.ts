@@ -123,6 +123,22 @@ describe("conclave pin and serve", () => {
     assert.equal((await cli.json("pin", cid, "--store", ".", "--into", "here/ours", ...ours)).code, 0);
   });
 
+  it("proves and reads a decision from a CAR alone, and refuses a spoilt one", async () => {
+    const here = ["--deployment", "deployment.json"];
+    assert.equal((await cli.json("transcript", id, "--car", "kept.car", "--store", ".", ...here)).code, 0);
+    const { code, value } = await cli.json("verify", id, "--store", "kept.car", ...here);
+    assert.deepEqual([code, value["verdict"]], [0, "PROVEN"], JSON.stringify(value));
+    assert.match((await cli.run(["transcript", id, "--store", "kept.car", ...here])).stdout, /^audit +PROVEN/m);
+    const many = await cli.json("verify", "--since", "0", "--store", "kept.car", ...here);
+    assert.deepEqual([many.code, many.value["proven"]], [0, 1], JSON.stringify(many.value));
+    const car = await readFile(join(world.folder, "kept.car"));
+    await writeFile(join(world.folder, "cut.car"), car.subarray(0, -7));
+    assert.equal((await cli.failure("verify", id, "--store", "cut.car", ...here)).code, "CAR_INVALID");
+    await writeFile(join(world.folder, "empty.car"), "");
+    assert.equal((await cli.failure("verify", id, "--store", "empty.car", ...here)).code, "CAR_INVALID");
+    assert.equal((await cli.failure("verify", id, "--store", "absent.car", ...here)).code, "CONFIG_INVALID");
+  });
+
   it("AV2: a transcript goes through a CAR unchanged; a spoilt, cut or foreign CAR is refused", async () => {
     const source = ["--store", ".", "--deployment", "deployment.json"];
     assert.equal((await cli.json("transcript", id, "--car", "one.car", ...source)).code, 0);

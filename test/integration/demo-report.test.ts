@@ -53,7 +53,7 @@ describe("the demo's table", () => {
     assert.match(text, /Decided: yes +│ 75\.00 % +│ yes /);
     assert.match(text, /Decided: no +│ 75\.00 % +│ NO: yes /);
     assertIncludes(text, "agent #1 lied and equivocated: proofs of its double signatures took 20.50 of its stake");
-    assertIncludes(text, "tokens earned: #1 0.00, #2 1.25");
+    assertIncludes(text, "\ntokens earned: #1 0.00, #2 1.25\n");
   });
 
   it("tells the argument of each request before the table", () => {

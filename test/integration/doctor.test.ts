@@ -73,7 +73,8 @@ describe("conclave doctor", () => {
       checks.get("prices in coins")?.message ?? "",
       /^open, list 0: 0 coins a unit of pay, 1 coins for a coin of gas at up to 0 gwei, 0\.00 % to the treasury; a question to 4 seats costs at least 0 coins; nothing is paid for answers \(the unit price is 0\) and for gas \(its rate or its cap is 0\)$/,
     );
-    const plain = await world.run(["doctor", ...agent]);
+    const plain = await world.run(["doctor", "--dir", "sound"]);
+    assert.match(plain.stdout, /^ok +code of oracle: is the default build$/m);
     assert.equal(plain.code, 0);
     assert.match(plain.stdout, /^ok {4}node: Node \d+.*\n/);
     assert.match(plain.stdout, /warn {2}administration: .*\n {6}way out: make a timelock/);

@@ -87,6 +87,19 @@ describe("the package @conclave/sdk", () => {
       [],
     );
   });
+
+  it("has a worker that a bundler can make a classic script of, as Vite does unless it is told otherwise", async () => {
+    const bundle = await build({
+      absWorkingDir: sdk.folder,
+      entryPoints: ["node_modules/@conclave/sdk/dist/verify-worker.js"],
+      bundle: true,
+      platform: "browser",
+      format: "iife",
+      write: false,
+      logLevel: "silent",
+    });
+    assert.deepEqual([bundle.warnings, bundle.errors], [[], []]);
+  });
 });
 
 describe("verify of the package", () => {

@@ -5,5 +5,9 @@ import { parentPort, workerData } from "node:worker_threads";
 // eslint-disable-next-line unicorn/require-post-message-target-origin
 globalThis.postMessage = (message) => parentPort.postMessage(message);
 globalThis.addEventListener = (name, listener) => parentPort.on(name, (data) => listener({ data }));
+globalThis.reportError = (error) =>
+  queueMicrotask(() => {
+    throw error;
+  });
 for (const name of ["Buffer", "process", "setImmediate", "clearImmediate"]) delete globalThis[name];
 await import(workerData.script);

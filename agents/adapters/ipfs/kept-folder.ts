@@ -109,7 +109,7 @@ function prefixOf(digest: Digest): number {
 function busy(path: string, cause: unknown): ConclaveError {
   return new ConclaveError(
     "STORE_LOCKED",
-    `Open the store ${path} failed: another process writes there; wait for it or stop it, or name another folder`,
+    `Open the store ${path} failed: another process writes there; wait for it or stop it`,
     { path },
     cause,
   );

@@ -9,6 +9,10 @@ const MAX_PASSWORD_BYTES = 1024;
 export interface PasswordSources {
   /** A file whose content, less one line end, is the password. */
   readonly file?: string | undefined;
+  /** The option that names such a file. */
+  readonly option: string;
+  /** Whose password it is, in words: "the operator's keystore". */
+  readonly of: string;
   /** The name of an environment variable. */
   readonly env?: string | undefined;
   /** What to ask on the terminal, if there is one. */
@@ -79,11 +83,12 @@ async function ask(prompt: string, { input, output }: PasswordHost): Promise<str
 }
 
 function missing(reason: string, sources: PasswordSources, cause?: unknown): ConclaveError {
-  const variable = sources.env === undefined ? "an environment variable" : `the environment variable ${sources.env}`;
+  const { option, of, env } = sources;
+  const variable = env === undefined ? "an environment variable" : `the variable ${env}`;
   return new ConclaveError(
     "KEYSTORE_PASSWORD_MISSING",
-    `Read the keystore password failed: ${reason}; give it in a file, in ${variable}, or type it on a terminal`,
-    {},
+    `Read the password of ${of}: ${reason}; give it by ${option} FILE, in ${variable}, or type it on a terminal`,
+    { option },
     cause,
   );
 }

@@ -1,12 +1,14 @@
 import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { LOCAL_CHAINS } from "../../adapters/chain/beacon.ts";
 import { modelFile } from "../../adapters/model-files/folder.ts";
 import { readGgufHeader } from "../../adapters/models/gguf.ts";
 import { providerIds } from "../../adapters/models/openai-providers.ts";
 import { ConclaveError } from "../../core/errors.ts";
+import type { Address } from "../../core/types.ts";
 import { parseChoice } from "../shared/arguments.ts";
-import { findChainConfig, type ChainFlags } from "../shared/chain-source.ts";
+import { deploymentFlag, findChainConfig, rpcFlag, type ChainFlags } from "../shared/chain-source.ts";
 import type { CliHost, CommandSpec } from "../shared/command.ts";
 import {
   CONFIG_FILE,
@@ -55,11 +57,8 @@ export const agentInit: CommandSpec<Options> = {
       description: `keystore of the account that owns the stake (default: a new one, ${OPERATOR_FILE} in the folder)`,
     },
     operatorPasswordFlag,
-    {
-      flags: "--deployment <file>",
-      description: "take the contracts from a deployment file (default: the only file in ./deployments)",
-    },
-    { flags: "--rpc <url>", description: "HTTP JSON-RPC of the chain; also the variable CONCLAVE_RPC" },
+    deploymentFlag,
+    rpcFlag,
     { flags: "--chain-id <number>", description: "chain id (default: that of the deployment, or what the node says)" },
     { flags: "--oracle <address>", description: "address of the DecisionOracle" },
     { flags: "--registry <address>", description: "address of the AgentRegistry" },
@@ -108,12 +107,18 @@ export const agentInit: CommandSpec<Options> = {
         ["chain", `${config.chain.chainId} (oracle ${config.chain.oracle})`],
         [
           "next",
-          `send the operator the stake, and both coins for gas, then: conclave agent register --dir ${options.dir} --stake AMOUNT; after that keep the operator's keystore away from this machine`,
+          `${fundingOf(config, operator, signer, options.dir)}, then: conclave agent register --dir ${options.dir} --stake AMOUNT; after that keep the operator's keystore away from this machine`,
         ],
       ]),
     };
   },
 };
+
+/** How operator and signer come by coins and tokens: a local chain has a faucet. */
+function fundingOf({ chain }: AgentConfig, operator: Address, signer: Address, directory: string): string {
+  if (!LOCAL_CHAINS.includes(chain.chainId)) return "send the operator the stake, and both coins for gas";
+  return [operator, signer].map((to) => `conclave account fund ${to} --dir ${directory}`).join(", and ");
+}
 
 async function buildConfig(options: Options, host: CliHost): Promise<AgentConfig> {
   const { dir: _, ...flags } = options;

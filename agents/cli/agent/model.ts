@@ -2,7 +2,7 @@ import { createOperatorActions } from "../../adapters/chain/operator.ts";
 import { descriptorOf } from "../../adapters/models/create-model.ts";
 import type { CommandSpec } from "../shared/command.ts";
 import { operatorFlags, type OperatorFlags } from "../shared/keys.ts";
-import { openOperator } from "../shared/operator.ts";
+import { lookUpAgent, openOperator, requireRegistered } from "../shared/operator.ts";
 import { printable, rows, transactionRow } from "../shared/output.ts";
 
 interface Options extends OperatorFlags {
@@ -13,9 +13,9 @@ export const agentModel: CommandSpec<Options> = {
   example: "conclave agent model --dir ./my-agent\nconclave agent model --dir ./my-agent --set",
   options: [...operatorFlags, { flags: "--set", description: "write the configured model to the registry" }],
   run: async ({ options, host }) => {
-    const { config, source, keys, record } = await openOperator(options, host);
-    const configured = await descriptorOf(config.model);
-    const { agentId, model: registered } = record;
+    const agent = await lookUpAgent(options, host);
+    const configured = await descriptorOf(agent.config.model);
+    const { agentId, model: registered } = requireRegistered(agent);
     const isSame = configured === registered;
     const facts = [
       ["agent", String(agentId)],
@@ -26,6 +26,7 @@ export const agentModel: CommandSpec<Options> = {
       const next = isSame ? [] : [["next", `conclave agent model --dir ${options.dir} --set`] as const];
       return { json: { agentId, configured, registered }, text: rows([...facts, ...next]) };
     }
+    const { source, keys } = await openOperator(options, host);
     const actions = await createOperatorActions({ ...source, account: keys.viemAccount() }, host.signal);
     const receipt = await actions.setModel(agentId, configured);
     return {

@@ -1,11 +1,12 @@
 import { ConclaveError } from "../../core/errors.ts";
 import type { Address } from "../../core/types.ts";
 import type { AgentRecord } from "../../ports/chain.ts";
-import type { ChainTerms } from "../../adapters/chain/terms.ts";
-import { accountFlags, type AccountFlags } from "../shared/account.ts";
+import { createChainReader } from "../../adapters/chain/reader.ts";
+import { readChainTerms, type ChainTerms } from "../../adapters/chain/terms.ts";
+import { accountAddress, accountFlags, openActions, type AccountFlags } from "../shared/account.ts";
 import { formatAmount, parseAddress } from "../shared/arguments.ts";
+import { findChain } from "../shared/chain-source.ts";
 import type { CommandSpec } from "../shared/command.ts";
-import { openDelegator } from "../shared/delegator.ts";
 import { grid, percent, rows, utc } from "../shared/output.ts";
 import { amountsText, claimAll, claimRows } from "../shared/withdrawals.ts";
 
@@ -25,19 +26,26 @@ export const delegations: CommandSpec<Options> = {
     ...accountFlags,
   ],
   run: async ({ options, host }) => {
-    const { terms, chain, account, actions } = await openDelegator(options, host);
     if (options.to !== undefined && options.claim === undefined)
       throw new ConclaveError("USAGE", "List delegations: --to goes with --claim", {});
+    const source = await findChain(options, host);
+    const [terms, chain, account] = await Promise.all([
+      readChainTerms(source, host.signal),
+      createChainReader({ ...source, finalityDepth: 0 }, host.signal),
+      accountAddress(options, host),
+    ]);
+    const isActing = options.earn === true || options.claim === true;
+    const actions = isActing ? (await openActions(source, options, host)).actions : null;
     const to = options.to === undefined ? account : parseAddress(options.to, "--to");
     const agents = await chain.agents(host.signal);
-    if (options.earn === true) {
+    if (actions !== null && options.earn === true) {
       const { timestamp } = await chain.head(host.signal);
       for (const { agentId, joining, joiningEnd } of await positionsOf(agents, terms, account, host.signal))
         if (joining !== 0n && joiningEnd <= timestamp) await actions.startEarning(agentId);
     }
     const found = await positionsOf(agents, terms, account, host.signal);
     const claims = [];
-    if (options.claim === true)
+    if (actions !== null && options.claim === true)
       for (const { agentId } of found) claims.push(...(await claimAll(actions, terms, agentId, to, host.signal)));
     const stake = (amount: bigint): string => formatAmount(amount, terms.stakeToken);
     const list = grid(

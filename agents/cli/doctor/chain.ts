@@ -160,7 +160,7 @@ async function compareCode(
         const code = await reader.code(contracts[name]);
         if (maskImmutables(code, immutableReferences) === deployedBytecode) return ok(`is the ${profile} build`);
         const what = code === "0x" ? "there is no contract" : "the code is not that of this checkout";
-        const way = `check out the version that was deployed, give its --profile, or distrust ${contracts[name]}`;
+        const way = `check out the version that was deployed, give --profile ${profile === "default" ? "production" : "default"} if it was that build, or distrust ${contracts[name]}`;
         return fail(`${what} at ${contracts[name]} (${profile} build)`, way);
       }),
     ),

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { LOCAL_CHAINS } from "../../adapters/chain/beacon.ts";
 import { secp256k1 } from "../../core/encoding/secp256k1.ts";
 import { parseChoice } from "../shared/arguments.ts";
 import { chainFlags, findChainConfig, findPlace, type ChainFlags } from "../shared/chain-source.ts";
@@ -31,7 +32,8 @@ export const doctor: CommandSpec<Options> = {
     passwordFlag,
     {
       flags: "--profile <name>",
-      description: "build to compare the code with: production or default (default: that of the deployment file)",
+      description:
+        "build to compare the code with: production or default (default: that of the deployment file; without one, default on a local chain)",
     },
   ],
   run: async ({ options, host, tell }) => {
@@ -40,7 +42,7 @@ export const doctor: CommandSpec<Options> = {
     const file = deployment === null ? null : await readDeployment(deployment);
     const checks: Check[] = [await examineNode(), await examineCurve()];
     if (folder !== null && file !== null) checks.push(await compareDeployment(chain, file));
-    const ofChain = await examineChain(chain, file, profileOf(options, file), host, tell);
+    const ofChain = await examineChain(chain, file, profileOf(options, file, chain), host, tell);
     checks.push(...ofChain);
     if (folder !== null) {
       const config = { ...(await loadAgentConfig(join(folder, CONFIG_FILE))), chain };
@@ -67,9 +69,14 @@ function compareDeployment(chain: AgentChainConfig, file: DeploymentFile): Promi
   });
 }
 
-function profileOf({ profile }: Options, file: DeploymentFile | null): (typeof PROFILES)[number] {
+/** On a local chain the fast build is likelier, and the production build takes minutes to compile. */
+function profileOf(
+  { profile }: Options,
+  file: DeploymentFile | null,
+  { chainId }: AgentChainConfig,
+): (typeof PROFILES)[number] {
   if (profile !== undefined) return parseChoice(profile, "--profile", PROFILES);
-  return file?.buildProfile ?? "production";
+  return file?.buildProfile ?? (LOCAL_CHAINS.includes(chainId) ? "default" : "production");
 }
 
 function examineNode(): Promise<Check> {

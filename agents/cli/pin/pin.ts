@@ -1,4 +1,3 @@
-import { createReadStream } from "node:fs";
 import { resolve } from "node:path";
 import { verifiedBlock } from "../../adapters/ipfs/block.ts";
 import { readCar } from "../../adapters/ipfs/car.ts";
@@ -27,7 +26,8 @@ import {
   type ContentFlags,
 } from "../shared/content-source.ts";
 import { rows } from "../shared/output.ts";
-import { DEFAULT_PINS, isSystemError, openPinsFolder } from "./pins-folder.ts";
+import { readFileOf } from "../shared/read-file.ts";
+import { DEFAULT_PINS, openPinsFolder } from "./pins-folder.ts";
 import { prepareService, serviceFlags, type Kept, type ServiceFlags } from "./pinning.ts";
 
 interface KeepFlags {
@@ -209,7 +209,7 @@ async function heldBlock(digest: Digest, into: ContentStore, signal: AbortSignal
 
 async function importCar(what: string | undefined, options: Options, host: CliHost, into: ContentStore): Promise<Kept> {
   const path = resolve(host.cwd, options.car ?? "");
-  const { root, blocks } = await readCar(readFileOf(path, host.signal));
+  const { root, blocks } = await readCar(readFileOf(path, "--car", host.signal));
   if (what !== undefined && parseCid(what, "[what]", "give the CID of what is in the CAR, or none") !== root)
     throw usage("[what]", what, `the CAR is that of ${cidString(root)}`);
   for await (const { digest, bytes } of blocks) {
@@ -217,19 +217,6 @@ async function importCar(what: string | undefined, options: Options, host: CliHo
     await into.put(bytes, host.signal);
   }
   return { root, origins: options.peer ?? [] };
-}
-
-/**
- * Reads a file or a pipe; the signal ends it even while a pipe is silent. Throws CONFIG_INVALID that names the file.
- */
-async function* readFileOf(path: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
-  const file = createReadStream(path, { signal });
-  try {
-    yield* file as AsyncIterable<Uint8Array>;
-  } catch (error) {
-    if (!isSystemError(error)) throw error;
-    throw new ConclaveError("CONFIG_INVALID", `Read ${path} failed: ${error.message}; correct --car`, { path }, error);
-  }
 }
 
 /**

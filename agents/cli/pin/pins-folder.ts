@@ -5,6 +5,7 @@ import { createFolderContentStore } from "../../adapters/ipfs/folder-content-sto
 import { ConclaveError } from "../../core/errors.ts";
 import type { ContentStore } from "../../ports/content-store.ts";
 import { parseFolder } from "../shared/arguments.ts";
+import { isSystemError } from "../shared/read-file.ts";
 
 /** The folder where `conclave pin` keeps transcripts. */
 export const DEFAULT_PINS = "conclave-pins";
@@ -51,10 +52,6 @@ async function makeFolder(path: string): Promise<void> {
 /** True for the errors of the blockstore and of the lock if the system refuses. */
 function isStoreFailure(error: unknown): error is Error {
   return error instanceof Error && (error.name === "PutFailedError" || "errcode" in error);
-}
-
-export function isSystemError(error: unknown): error is NodeJS.ErrnoException {
-  return error instanceof Error && "syscall" in error;
 }
 
 /**

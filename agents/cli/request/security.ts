@@ -117,13 +117,13 @@ function concentrationText({ operators, models }: NonNullable<Security["concentr
 
 const chance = (probability: number): string => `once in ${Math.round(1 / probability).toLocaleString("en-US")}`;
 
-/** Says that all agents that can be drawn state one model, whose errors they share; null if they do not. */
+/** Says that all agents that are or will be drawn state one model, whose errors they share; null if they do not. */
 export function sharedModel(agents: readonly Pick<AgentRecord, "active" | "asleep" | "model">[]): string | null {
-  const drawable = agents.filter(({ active, asleep }) => active && !asleep);
-  const models = new Set(drawable.map(({ model }) => model));
+  const awake = agents.filter(({ active, asleep }) => active && !asleep);
+  const models = new Set(awake.map(({ model }) => model));
   const [model = ""] = models;
-  if (models.size !== 1 || drawable.length < 2) return null;
-  return `all ${drawable.length} agents that can be drawn state the model ${printable(model)}: they err alike, and their agreement says little`;
+  if (models.size !== 1 || awake.length < 2) return null;
+  return `all ${awake.length} agents that are active and awake state the model ${printable(model)}: they err alike, and their agreement says little`;
 }
 
 /** The name under which the repository's small model is registered. */
@@ -131,8 +131,8 @@ const TOY_MODEL = /^conclave-small@/;
 
 /** Warns of agents whose model knows toy questions only; null if there are none. */
 export function toyModel(agents: readonly Pick<AgentRecord, "active" | "asleep" | "model">[]): string | null {
-  const drawable = agents.filter(({ active, asleep }) => active && !asleep);
-  const toys = drawable.filter(({ model }) => TOY_MODEL.test(model)).length;
+  const awake = agents.filter(({ active, asleep }) => active && !asleep);
+  const toys = awake.filter(({ model }) => TOY_MODEL.test(model)).length;
   if (toys === 0) return null;
-  return `${toys} of ${drawable.length} agents that can be drawn state the small model of Conclave's repository, which knows six families of toy questions: outside them its answers mean nothing, however sure it is`;
+  return `${toys} of ${awake.length} agents that are active and awake state the small model of Conclave's repository, which knows six families of toy questions: outside them its answers mean nothing, however sure it is`;
 }

@@ -12,7 +12,7 @@ import { formatAmount, unitOf } from "./arguments.ts";
 import { chainFlags, findChain, type ChainFlags } from "./chain-source.ts";
 import type { CliHost, OptionSpec } from "./command.ts";
 import { CONFIG_FILE, DEFAULT_DIR, loadAgentConfig } from "./config.ts";
-import { agentPassword, passwordFlag } from "./keys.ts";
+import { agentPassword, keystoreAddress, passwordFlag } from "./keys.ts";
 
 /** Flags of commands that act and pay from an account. */
 export interface AccountFlags extends ChainFlags {
@@ -37,9 +37,23 @@ export interface OwnAccount {
 export async function openOwnAccount(flags: AccountFlags, host: CliHost): Promise<OwnAccount> {
   const source = await findChain(flags, host);
   const terms = await readChainTerms(source, host.signal);
+  return { source, terms, ...(await openActions(source, flags, host)) };
+}
+
+/** Opens the keystore for what the account does on the chain. Throws as `openAccount` does. */
+export async function openActions(
+  source: ReaderOptions,
+  flags: AccountFlags,
+  host: CliHost,
+): Promise<Pick<OwnAccount, "keys" | "actions">> {
   const keys = await openAccount(flags, host);
   const actions = await createOperatorActions({ ...source, account: keys.viemAccount() }, host.signal);
-  return { source, terms, keys, actions };
+  return { keys, actions };
+}
+
+/** The account's address, which needs no password. Throws CONFIG_MISSING or KEYSTORE_MISSING. */
+export async function accountAddress(flags: AccountFlags, host: CliHost): Promise<Address> {
+  return keystoreAddress(await keystorePath(flags, host));
 }
 
 /** Opens the account's keystore. Throws CONFIG_MISSING, or what opening a keystore throws. */

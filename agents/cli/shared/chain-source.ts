@@ -24,14 +24,21 @@ export interface ChainFlags {
   readonly registry?: string;
 }
 
+export const deploymentFlag: OptionSpec = {
+  flags: "--deployment <file>",
+  description:
+    "take the contracts from a deployment file; also the variable CONCLAVE_DEPLOYMENT (default: the only file in ./deployments)",
+};
+export const rpcFlag: OptionSpec = {
+  flags: "--rpc <url>",
+  description: "HTTP JSON-RPC of the chain; also the variable CONCLAVE_RPC",
+};
+
 /** Flags that name the chain and the contracts, for commands that need no agent. */
 export const chainFlags: readonly OptionSpec[] = [
   { flags: "--dir <dir>", description: "take the chain from an agent's folder" },
-  {
-    flags: "--deployment <file>",
-    description: "take the contracts from a deployment file (default: the only file in ./deployments)",
-  },
-  { flags: "--rpc <url>", description: "HTTP JSON-RPC of the chain; also the variable CONCLAVE_RPC" },
+  deploymentFlag,
+  rpcFlag,
   { flags: "--chain-id <number>", description: "expected chain id" },
   { flags: "--oracle <address>", description: "address of the DecisionOracle" },
   { flags: "--registry <address>", description: "address of the AgentRegistry" },
@@ -112,11 +119,16 @@ async function findBase(flags: ChainFlags, host: CliHost): Promise<Base | null> 
 const byNumber = new Intl.Collator("en", { numeric: true });
 
 /** Finds the files that name the chain; none if the flags name it. Throws CONFIG_MISSING. */
-export function findPlace({ dir, deployment, oracle, registry }: ChainFlags, { cwd }: CliHost): ChainPlace {
+export function findPlace(
+  { dir, deployment, oracle, registry }: ChainFlags,
+  { cwd, environment }: CliHost,
+): ChainPlace {
   const named = deployment === undefined ? null : resolve(cwd, deployment);
   if (dir !== undefined) return { folder: resolve(cwd, dir), deployment: named };
   if (named !== null) return { folder: null, deployment: named };
   if (oracle !== undefined && registry !== undefined) return { folder: null, deployment: null };
+  const variable = environment["CONCLAVE_DEPLOYMENT"] ?? "";
+  if (variable !== "") return { folder: null, deployment: resolve(cwd, variable) };
   const own = resolve(cwd, DEFAULT_DIR);
   if (existsSync(join(own, CONFIG_FILE))) return { folder: own, deployment: null };
   const files = globSync("deployments/*.json", { cwd });
@@ -128,7 +140,7 @@ export function findPlace({ dir, deployment, oracle, registry }: ChainFlags, { c
 function missing(what: string): ConclaveError {
   return new ConclaveError(
     "CONFIG_MISSING",
-    `Find the chain: give ${what}, or --deployment FILE, or --dir of an agent`,
+    `Find the chain: give ${what}, or --deployment FILE (or the variable CONCLAVE_DEPLOYMENT), or --dir of an agent`,
     { field: what },
   );
 }

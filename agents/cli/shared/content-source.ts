@@ -1,10 +1,11 @@
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { multiaddr, type Multiaddr } from "@multiformats/multiaddr";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { blockMissing } from "../../adapters/ipfs/block.ts";
+import { readCar } from "../../adapters/ipfs/car.ts";
 import { createGatewaySource } from "../../adapters/ipfs/gateway-source.ts";
 import { createTranscriptSource, type TranscriptSource } from "../../adapters/ipfs/transcript-source.ts";
 import { LocalBlocks } from "../../adapters/ipfs/local-blocks.ts";
@@ -16,6 +17,7 @@ import type { AgentRecord } from "../../ports/chain.ts";
 import type { ContentStore } from "../../ports/content-store.ts";
 import { parseFolder, parseKuboUrl, parseUrl, usage } from "./arguments.ts";
 import type { CliHost, OptionSpec } from "./command.ts";
+import { readFileOf } from "./read-file.ts";
 
 export interface ContentFlags {
   readonly peer?: readonly string[];
@@ -30,7 +32,11 @@ export const contentFlags: readonly OptionSpec[] = [
     description: "fetch blocks from these nodes, /ip4/.../tcp/.../p2p/ID (default: the agents of the registry)",
   },
   { flags: "--kubo <url>", description: "or through the RPC of a Kubo node" },
-  { flags: "--store <dir>", description: "or from the folder of a blockstore, such as an agent's data/ipfs" },
+  {
+    flags: "--store <path>",
+    description:
+      "or from the folder of a blockstore, such as an agent's data/ipfs, or from a CAR file, such as that of `conclave transcript --car`",
+  },
   { flags: "--gateway <url>", description: "or from a trustless gateway, e.g. one that `conclave serve` opened" },
 ];
 
@@ -86,7 +92,10 @@ export async function openContentSource(
       close: async () => undefined,
     };
   }
-  if (store !== undefined) return openFolder(resolve(host.cwd, parseFolder(store, "--store")));
+  if (store !== undefined) {
+    const path = resolve(host.cwd, parseFolder(store, "--store"));
+    return isFile(path) ? openCar(path, host.signal) : openFolder(path);
+  }
   const addresses = peer === undefined ? addressesOf(await agents()) : peer.map(parsePeer);
   const way = "start one, or name a source with --peer, --kubo, --store or --gateway";
   return checking(await openPeers(addresses, host.signal, "Fetch blocks", way));
@@ -119,6 +128,24 @@ export async function openServingStore(
   signal: AbortSignal,
 ): Promise<Pick<ContentStore, "get" | "put" | "close">> {
   return openPeers(addressesOf(agents), signal, "Hand out documents", "ask when agents of the registry run");
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+}
+
+/** Reads a CAR whole, since its blocks are asked for by their hashes. Throws CAR_INVALID, and CONFIG_INVALID if it cannot be read. */
+async function openCar(path: string, signal: AbortSignal): Promise<ContentSource> {
+  const blocks = new Map<Digest, Uint8Array>();
+  for await (const { digest, bytes } of (await readCar(readFileOf(path, "--store", signal))).blocks)
+    blocks.set(digest, bytes);
+  const get = async (digest: Digest): Promise<Uint8Array> => {
+    const bytes = blocks.get(digest);
+    if (bytes !== undefined) return bytes;
+    throw blockMissing(digest, 0);
+  };
+  const close = async (): Promise<void> => undefined;
+  return { get, openTranscript: () => ({ get, close }), close };
 }
 
 /** Opens a blockstore's folder to read only, so that it may belong to a running agent. */

@@ -69,33 +69,35 @@ export function agentPassword(file: string | undefined, host: CliHost): Promise<
 }
 
 export function agentPlaces(file: string | undefined, host: CliHost): PasswordPlaces {
-  return placesOf(file, "CONCLAVE_PASSWORD", "the keystore", host);
+  return placesOf(file, "CONCLAVE_PASSWORD", "--password-file", "the keystore", host);
 }
 
 export function operatorPlaces({ operatorPasswordFile: file }: OperatorFlags, host: CliHost): PasswordPlaces {
-  return placesOf(file, "CONCLAVE_OPERATOR_PASSWORD", "the operator's keystore", host);
+  return placesOf(file, "CONCLAVE_OPERATOR_PASSWORD", "--operator-password-file", "the operator's keystore", host);
 }
 
 /** Where the password of a keystore may come from. */
 interface PasswordPlaces {
   readonly file: string | undefined;
   readonly env: string;
+  /** The option that names the file. */
+  readonly option: string;
   /** The keystore, in words. */
   readonly of: string;
 }
 
-function placesOf(file: string | undefined, env: string, of: string, host: CliHost): PasswordPlaces {
-  return { file: file === undefined ? undefined : resolve(host.cwd, file), env, of };
+function placesOf(file: string | undefined, env: string, option: string, of: string, host: CliHost): PasswordPlaces {
+  return { file: file === undefined ? undefined : resolve(host.cwd, file), env, option, of };
 }
 
 /** Reads a password; `prompt` is what a terminal shows. */
 export function passwordOf(
-  { file, env, of }: PasswordPlaces,
+  { file, env, option, of }: PasswordPlaces,
   host: CliHost,
   prompt = `Password of ${of}`,
 ): Promise<string> {
   const { environment } = host;
-  return readPassword({ file, env, prompt }, { environment, input: process.stdin, output: process.stderr });
+  return readPassword({ file, env, option, of, prompt }, { environment, input: process.stdin, output: process.stderr });
 }
 
 /** Fewest characters of a new password. */

@@ -8,7 +8,7 @@ export const wayOut: Readonly<Record<ErrorCode, string>> = {
   KEYSTORE_MISSING: "make a keystore with `conclave agent init`, or correct the path",
   KEYSTORE_EXISTS: "choose another folder with --dir; an existing key is never overwritten",
   KEYSTORE_PASSWORD_WRONG: "give the password of this keystore; if it is right, restore the file from a copy",
-  KEYSTORE_PASSWORD_MISSING: "use --password-file FILE, the variable CONCLAVE_PASSWORD, or a terminal",
+  KEYSTORE_PASSWORD_MISSING: "give the password as the message says",
   CHAIN_UNREACHABLE: "check the RPC URL, the node and the network between; nothing was lost",
   CHAIN_WRONG_ID: "point the config to a node of the right chain, or correct chainId",
   CHAIN_NO_CONTRACT: "correct the contract's address, or deploy first",
@@ -19,10 +19,9 @@ export const wayOut: Readonly<Record<ErrorCode, string>> = {
   CHAIN_REORGED: "raise chain.finalityDepth, then start again",
   CHAIN_HEADER_UNKNOWN: "update conclave, or use another node; without the header this agent finds no committee",
   DEPLOYMENT_UNFINISHED: "give the same command again to go on, or add --reset to start afresh",
-  STAKE_MISSING:
-    "send the account more of the stake token, give another amount, or come back at the time that the message names",
+  STAKE_MISSING: "do what the message says; on a local chain `conclave account fund ACCOUNT` gives tokens",
   BALANCE_TOO_LOW:
-    "send the account, or the subscription that pays, more of the fee token, or coins for the gas and what is paid in coins",
+    "send the account, or the subscription that pays, more of the fee token, or coins for the gas and what is paid in coins (on a local chain: conclave account fund ACCOUNT)",
   AGENT_NOT_REGISTERED: "register with `conclave agent register --stake AMOUNT`",
   PROTOCOL_UNKNOWN: "choose one of the protocols that the message lists",
   QUESTION_TOO_LONG: "shorten the question",
