@@ -1,6 +1,6 @@
 // Deploys on fresh local chains: Ignition the first time, and then the transactions that it sent. That takes a tenth of
 // its processor time, which tests pay for each of their chains.
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { globSync } from "node:fs";
 import { mkdir, readFile, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -32,7 +32,7 @@ const FEES = { maxFeePerGas: 100_000_000_000n, maxPriorityFeePerGas: 1_000_000_0
 const RECEIPT_POLL_MS = 5;
 
 /**
- * Deploys as `deploy` does, on a local chain on which the account has sent nothing. Processes may call it at once.
+ * Deploys as `deploy` does, on a local chain on which the account has sent nothing. May be called many times at once, by many processes.
  * @param folder where the recordings are
  * @throws what `deploy` throws, and an Error if the account has sent something or the chain refuses a recorded transaction
  */
@@ -74,9 +74,10 @@ async function record(
   const deployment = await deploy(options);
   const transactions = await sentBy(options.account, client, deployment);
   await mkdir(dirname(file), { recursive: true });
-  // Written whole or not at all: another process may read it now, or write the same.
-  await writeFile(`${file}.${process.pid}`, JSON.stringify({ deployment, transactions } satisfies Recording));
-  await rename(`${file}.${process.pid}`, file);
+  // Written whole or not at all: another process, or another chain of this one, may read it now, or write the same.
+  const part = `${file}.${randomUUID()}`;
+  await writeFile(part, JSON.stringify({ deployment, transactions } satisfies Recording));
+  await rename(part, file);
   await removeOld(folder);
   return deployment;
 }
