@@ -81,6 +81,11 @@ describe("command line: keys and operators", () => {
 
   it("agent init makes one key that signs and another one that owns the stake, unless it is given", async () => {
     const init = ["agent", "init", "--deployment", "deployment.json", ...NO_MODEL, "--dir"];
+    const told = await cli.run([...init, "told"]);
+    assert.match(
+      told.stdout,
+      /^next +conclave account fund 0x\w{40} --dir told, and conclave account fund 0x\w{40} --dir told, then: conclave agent register /m,
+    );
     const { value } = await cli.json(...init, "two-keys");
     const folder = join(cli.folder, "two-keys");
     const [signer, operator] = [
@@ -122,6 +127,34 @@ describe("command line: keys and operators", () => {
     const { code, value } = await cli.json("agent", "rotate", "--dir", "made");
     assert.deepEqual([code, value["agentId"], value["before"]], [0, agentId, signer], JSON.stringify(value));
     assert.equal(await idOf(value["signer"] as Address), agentId);
+  });
+
+  it("agent model compares the configured model with the registered one without a password, and registers it", async () => {
+    const compare = ["agent", "model", "--dir", "made"];
+    const silent = { environment: { CONCLAVE_PASSWORD: "", CONCLAVE_OPERATOR_PASSWORD: "" } };
+    assert.match((await cli.run(compare, silent)).stdout, /^registered +the same$/m);
+    const path = join(cli.folder, "made", "conclave.json");
+    const config = JSON.parse(await readFile(path, "utf8")) as { readonly model: object };
+    await writeFile(path, JSON.stringify({ ...config, model: { ...config.model, model: "other" } }));
+    const { stdout } = await cli.run(compare, silent);
+    assert.match(
+      stdout,
+      /^configured +openai:other\nregistered +openai:\S+\nnext +conclave agent model --dir made --set$/m,
+    );
+    assert.match((await cli.run([...compare, "--set"], silent)).stderr, /^error KEYSTORE_PASSWORD_MISSING: /);
+    assert.equal((await cli.json(...compare, "--set")).code, 0);
+    assert.match((await cli.run(compare, silent)).stdout, /^registered +the same$/m);
+  });
+
+  it("the variable CONCLAVE_DEPLOYMENT names a deployment file, which options and --dir override", async () => {
+    const errorWith = async (file: string, ...flags: readonly string[]): Promise<string> => {
+      const environment = { CONCLAVE_DEPLOYMENT: file };
+      return (await cli.run(["decision", "99", ...flags], { environment })).stderr;
+    };
+    assert.match(await errorWith("deployment.json"), /^error REQUEST_UNKNOWN: /);
+    assert.match(await errorWith("absent.json"), /^error CONFIG_MISSING: .*absent\.json/);
+    assert.match(await errorWith("absent.json", "--deployment", "deployment.json"), /^error REQUEST_UNKNOWN: /);
+    assert.match(await errorWith("absent.json", "--dir", "made"), /^error REQUEST_UNKNOWN: /);
   });
 
   it("agent rotate refuses where the key is the operator's, too: the old key would still own the stake", async () => {

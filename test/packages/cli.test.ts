@@ -71,7 +71,10 @@ describe("the package conclave", () => {
   });
 
   it("lists its commands, and names what is wrong", async () => {
-    assert.match(await project.run("conclave", "--help"), /^Try:\n {2}dev .+\n\nAsk:\n[^]*\nOperate an agent:\n {2}agent /m);
+    assert.match(
+      await project.run("conclave", "--help"),
+      /^Try:\n {2}dev .+\n\nAsk:\n[^]*\nOperate an agent:\n {2}agent /m,
+    );
     await assert.rejects(project.run("conclave", "agent", "run", "--dir", "nowhere"), /CONFIG_INVALID|CONFIG_MISSING/);
   });
 

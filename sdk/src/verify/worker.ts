@@ -7,9 +7,13 @@ let hear = (messages: readonly ToAuditor[]): void => {
 };
 addEventListener("message", ({ data }: MessageEvent<readonly ToAuditor[]>) => hear(data));
 
-// Loaded after the listener is there: to load it takes a while, and what is told meanwhile must not be lost. Not awaited, since Vite makes a
-// classic script of a worker, which cannot await at its top. What fails is an error event of the worker for whoever started it.
-import("../../../agents/node/audit/auditor.ts").then(({ startAuditor }) => {
+/** Loaded after the listener is there: to load it takes a while, and what is told meanwhile must not be lost. */
+async function begin(): Promise<void> {
+  const { startAuditor } = await import("../../../agents/node/audit/auditor.ts");
   hear = startAuditor((messages: readonly FromAuditor[]) => postMessage(messages), queueMicrotask);
   hear(waiting);
-}, reportError);
+}
+
+// Not awaited: Vite makes a classic script of a worker, which cannot await at its top. Whoever started the worker hears of a failure by its
+// error event.
+begin().catch(reportError);
