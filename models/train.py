@@ -207,7 +207,7 @@ class Jax:
 
     def _exact_block(self, pairs: list[Pair]) -> list[bool]:
         longest = max(len(prompt) + len(answer) for prompt, answer, _ in pairs)
-        length = -(-longest // 256) * 256  # few lengths, few compilations
+        length = -(-longest // 512) * 512  # few lengths, few compilations
         tokens, mask = np.zeros((BLOCK, length + 1), np.int32), np.zeros((BLOCK, length + 1), bool)
         for row, (prompt, answer, _) in enumerate(pairs):
             tokens[row, : len(prompt) + len(answer)] = prompt + answer
