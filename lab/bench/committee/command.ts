@@ -82,13 +82,13 @@ export async function main(argv: readonly string[]): Promise<number> {
 }
 
 async function measure(
-  { model: path, threads, gpu = false }: Flags,
+  { model: path, threads, gpu }: Flags,
   protocol: Protocol,
   [warmUp, ...questions]: readonly Question[],
   seats: number,
 ): Promise<Report> {
   const config = { kind: "llama", path, sequences: seats, threads };
-  const model = await createModel(modelConfigSchema.parse({ ...config, gpu: gpu ? "auto" : false }));
+  const model = await createModel(modelConfigSchema.parse({ ...config, gpu: gpu === true ? "auto" : false }));
   try {
     const { origin } = await probeModel(model);
     const counts = { calls: 0, failedCalls: 0, promptTokens: 0, outputTokens: 0 };
