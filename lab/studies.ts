@@ -75,6 +75,11 @@ export const STUDIES: readonly Study[] = [
     load: async () => import("./bench/models/command.ts"),
   },
   {
+    name: "bench committee",
+    shows: "seconds and tokens that a committee with one embedded model needs for a decision, on a CPU or a GPU",
+    load: async () => withFastSignatures(() => import("./bench/committee/command.ts")),
+  },
+  {
     name: "bench verify",
     shows: "decisions per second that `conclave verify --since 0` proves, beside hashing and checking once",
     load: async () => import("./bench/verify/command.ts"),

@@ -1,5 +1,5 @@
-// The training step of models/train.py for CPUs with AVX512-BF16: forward, backward and Muon, in bfloat16 products with
-// 32-bit sums. Examples lie one after the other without padding, and each attends to itself only. One call runs on one thread.
+// The training step of models/train.py for CPUs with AVX2: forward, backward and Muon. Products are of bfloat16 with 32-bit sums
+// where the CPU has AVX512-BF16, else of 32-bit numbers. Examples lie one after the other without padding, and each attends to itself only. One call runs on one thread.
 // Weights are as in model.py: [layer, in, out], stacked.
 
 #include <immintrin.h>
@@ -13,6 +13,8 @@
 namespace {
 
 using Floats = std::vector<float>;
+#ifdef __AVX512BF16__
+
 using Pairs = std::vector<uint32_t>;  // two bfloat16 that are neighbours along the summed axis
 
 uint32_t half(float value) {  // to nearest, ties to even
@@ -109,6 +111,68 @@ void product(bool at, bool bt, long m, long n, long k, const float* a, long lda,
     }
   }
 }
+
+#else
+
+constexpr int kRows = 6, kColumns = 16;
+constexpr long kDepth = 512;  // of the summed axis at once: a panel of B stays in the nearest cache
+
+/** C[R, columns] = or += A[R, k] B[k, 16]. A number of row r and step s is at a[r * rs + s * cs]. */
+template <int R>
+void tile(long k, const float* a, long rs, long cs, const float* b, float* c, long ldc, int columns, bool add) {
+  __m256 sums[R][2];  // in registers, if all loops over it are unrolled
+#pragma GCC unroll 6
+  for (int r = 0; r < R; ++r) sums[r][0] = sums[r][1] = _mm256_setzero_ps();
+  for (long s = 0; s < k; ++s) {
+    const __m256 b0 = _mm256_loadu_ps(b + s * kColumns), b1 = _mm256_loadu_ps(b + s * kColumns + 8);
+#pragma GCC unroll 6
+    for (int r = 0; r < R; ++r) {
+      const __m256 x = _mm256_broadcast_ss(a + r * rs + s * cs);
+      sums[r][0] = _mm256_fmadd_ps(x, b0, sums[r][0]);
+      sums[r][1] = _mm256_fmadd_ps(x, b1, sums[r][1]);
+    }
+  }
+  const __m256i places = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), limit = _mm256_set1_epi32(columns);
+  const __m256i masks[2] = {_mm256_cmpgt_epi32(limit, places), _mm256_cmpgt_epi32(limit, _mm256_add_epi32(places, _mm256_set1_epi32(8)))};
+#pragma GCC unroll 6
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 2
+    for (int h = 0; h < 2; ++h) {
+      float* out = c + r * ldc + 8 * h;
+      if (add) sums[r][h] = _mm256_add_ps(sums[r][h], _mm256_maskload_ps(out, masks[h]));
+      _mm256_maskstore_ps(out, masks[h], sums[r][h]);
+    }
+  }
+}
+
+using Tile = void (*)(long, const float*, long, long, const float*, float*, long, int, bool);
+constexpr Tile kTiles[kRows + 1] = {nullptr, tile<1>, tile<2>, tile<3>, tile<4>, tile<5>, tile<6>};
+
+thread_local Floats panel;
+
+/** C[m, n] = or += A B, where A is [m, k], or [k, m] if `at`, and B is [k, n], or [n, k] if `bt`. */
+void product(bool at, bool bt, long m, long n, long k, const float* a, long lda, const float* b, long ldb, float* c, long ldc, bool add) {
+  const long rs = at ? 1 : lda, cs = at ? lda : 1;
+  panel.resize(kDepth * kColumns);
+  for (long first = 0; first < k; first += kDepth) {
+    const long depth = std::min(kDepth, k - first);
+    for (long j = 0; j < n; j += kColumns) {
+      const long width = std::min<long>(kColumns, n - j);
+      if (bt) {
+        for (long w = 0; w < width; ++w)
+          for (long s = 0; s < depth; ++s) panel[s * kColumns + w] = b[(j + w) * ldb + first + s];
+      } else {
+        for (long s = 0; s < depth; ++s) std::copy_n(b + (first + s) * ldb + j, width, panel.data() + s * kColumns);
+      }
+      for (long i = 0; i < m; i += kRows) {
+        const long rows = std::min<long>(kRows, m - i);
+        kTiles[rows](depth, a + i * rs + first * cs, rs, cs, panel.data(), c + i * ldc + j, ldc, (int)width, add || first > 0);
+      }
+    }
+  }
+}
+
+#endif
 
 struct Shape {
   int vocabulary, width, layers, heads, hidden;

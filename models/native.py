@@ -1,4 +1,4 @@
-"""The training step in C++ (`native.cpp`), for CPUs with AVX512-BF16: about three times as fast as XLA's.
+"""The training step in C++ (`native.cpp`), for CPUs with AVX2: two to three times as fast as XLA's.
 
 `Native` compiles it on first use. The halves of a batch run on one thread each; the gradients are added.
 """

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Callable, Iterator
 
 
@@ -21,7 +21,8 @@ class Question:
     answer: str
     proof: str
     wrong: tuple[tuple[str, str], ...]  # (answer, proof) pairs, every answer differs from `answer`
-    # For `cite` only: the texts, the letter of the deciding one, and its span that holds the rules.
+    # For `cite` only: the texts, the letter of the deciding one, and its span that holds the rules. Where the texts tell no
+    # answer: the first letter, and nothing.
     sources: tuple[str, ...] = ()
     source: str = ""
     quote: str = ""
@@ -128,6 +129,7 @@ class Checked:
     trace: str  # e.g. "12 max 30 ok"
     lie: str  # the same comparison judged wrongly, from a misread fact
     reason: str  # in words why the clause fails, e.g. "12 days is more than 30"; untrue if it holds
+    said: str  # the fact as an answer says it, e.g. "12 days"
 
 
 def _checked(rng: random.Random, clause: Clause, holds: bool) -> Checked:
@@ -136,7 +138,7 @@ def _checked(rng: random.Random, clause: Clause, holds: bool) -> Checked:
     if kind == "flag":
         word = fact if holds else words
         other = words if holds else fact
-        return Checked(text, word, holds, f"{word} {_ok(holds)}", f"{rng.choice([word, other])} {_ok(not holds)}", words)
+        return Checked(text, word, holds, f"{word} {_ok(holds)}", f"{rng.choice([word, other])} {_ok(not holds)}", words, word)
     limit = rng.randint(low, high)
     limit = _round(rng, limit)
     good, misread = _value(rng, limit, kind, holds), _value(rng, limit, kind, not holds)
@@ -147,7 +149,8 @@ def _checked(rng: random.Random, clause: Clause, holds: bool) -> Checked:
         holds,
         _compare(good, limit, kind, holds),
         _compare(lied, limit, kind, not holds),
-        _reason(words, lied if holds else good, limit, kind),
+        _reason(words.replace("{n}", str(lied if holds else good)), limit, kind),
+        words.replace("{n}", str(good)),
     )
 
 
@@ -160,8 +163,8 @@ def _compare(value: int, limit: int, kind: str, holds: bool) -> str:
     return f"{value} {kind} {limit} {_ok(holds)}"
 
 
-def _reason(words: str, value: int, limit: int, kind: str) -> str:
-    return f"{words.replace('{n}', str(value))} is {'more' if kind == 'max' else 'less'} than {limit}"
+def _reason(said: str, limit: int, kind: str) -> str:
+    return f"{said} is {'more' if kind == 'max' else 'less'} than {limit}"
 
 
 def _round(rng: random.Random, value: int) -> int:
@@ -308,31 +311,141 @@ def text(rng: random.Random) -> Question:
 NOTES = ("Version 3.", "Valid from May.", "See the general terms.", "All prices in EUR.", "Please read this.")
 
 
-def _source(rng: random.Random, case: Case, title: str) -> str:
+# What a source says when the matter of its domain is still open.
+OPEN = {
+    "refund": ("The return has not arrived yet.", "The shop decides on the refund in {m}."),
+    "insurance": ("The damage is not assessed yet.", "The insurer decides on the claim in {m}."),
+    "travel": ("The trip has not taken place yet.", "The expense is checked in {m}."),
+    "loan": ("The application is not checked yet.", "The bank decides on the loan in {m}."),
+    "delivery": ("The goods have not arrived yet.", "The delivery is on its way until {m}."),
+}
+MONTHS = ("March", "April", "May", "June", "July", "August", "October")
+
+UNANSWERABLE, TOO_EARLY = "unanswerable", "too early"
+SOURCE_LETTERS = "ABC"
+
+
+def _still_open(rng: random.Random, domain: str) -> str:
+    return rng.choice(OPEN[domain]).replace("{m}", rng.choice(MONTHS))
+
+
+def _source(rng: random.Random, case: Case, title: str, open_share: float = 0) -> str:
+    """The rules of a case, at times with a note or, in that share, with the remark that its matter is still open."""
     source = f"{title}: {case.rules}." if rng.random() < 0.6 else f"{case.rules}."
+    if rng.random() < open_share:
+        return " ".join(rng.sample([source, _still_open(rng, case.domain)], 2))
     if rng.random() < 0.2:
         return f"{source} {rng.choice(NOTES)}"
     return f"{rng.choice(NOTES)} {source}" if rng.random() < 0.2 else source
 
 
+def _among_others(rng: random.Random, case: Case, own: list[str], open_share: float) -> tuple[list[str], list[str]]:
+    """The sources on the case among up to two on other domains, three at most, in any order; and the domain of each."""
+    most = len(SOURCE_LETTERS) - len(own)
+    count = min(most, rng.choice([0, 1, 1, 2]) + (0 if own else 1))
+    sources, domains = list(own), [case.domain] * len(own)
+    while len(sources) < len(own) + count:
+        other, title, _ = _case(rng)
+        if other.domain not in (case.domain, *domains):
+            sources.append(_source(rng, other, title, open_share))
+            domains.append(other.domain)
+    order = rng.sample(range(len(sources)), len(sources))
+    return [sources[i] for i in order], [domains[i] for i in order]
+
+
+def _by_domain(domains: list[str], asked: str) -> str:
+    """The trace that no source is about the question's domain."""
+    return "; ".join([*(f"{letter} {domain}" for letter, domain in zip(SOURCE_LETTERS, domains)), f"asked {asked}"])
+
+
+def _no_answers(rng: random.Random, case: Case, domains: list[str]) -> dict[str, str]:
+    """The non-answers with traces that are lies."""
+    others = [rng.choice([domain for domain in DOMAINS if domain != case.domain]) for _ in domains]
+    letter = rng.choice(SOURCE_LETTERS[: len(domains)])
+    return {UNANSWERABLE: _by_domain(others, case.domain), TOO_EARLY: f"{letter}: {_still_open(rng, case.domain)[:-1]}"}
+
+
+def _conflicting(rng: random.Random, case: Case) -> tuple[int, Case] | None:
+    """The same rules with one limit moved so that the outcome turns, and which; None if no single limit can do that."""
+    bounds = {i: item.trace.split() for i, item in enumerate(case.items) if item.trace.split()[1] in ("max", "min")}
+    places = [i for i in bounds if case.broken in (set(), {i})]
+    if not places:
+        return None
+    at = rng.choice(places)
+    item, (_, kind, limit, _) = case.items[at], bounds[at]
+    value, holds = int(bounds[at][0]), not case.items[at].holds
+    step = 10 if value >= 100 else 1
+    away = step * rng.randint(0 if holds else 1, max(5, value // (2 * step)))
+    moved = value + away if holds == (kind == "max") else value - away
+    if moved < 1 or moved == int(limit):
+        return None
+    turned = replace(
+        item, clause=item.clause.replace(limit, str(moved)), holds=holds, trace=_compare(value, moved, kind, holds),
+        reason=_reason(item.said, moved, kind),
+    )  # fmt: skip
+    items = [turned if i == at else one for i, one in enumerate(case.items)]
+    broken = set() if holds else {at}
+    rules = case.rules.replace(item.clause, turned.clause)
+    return at, Case(case.domain, items, broken, at if broken else len(items) - 1, rules, case.facts)
+
+
 def _cited(rng: random.Random, family: str) -> Question:
-    """The deciding source and, often, rules for something else. The quote has all rules, because it precedes the
-    derivation, when the model cannot know yet which rule decides."""
-    case, title, _ = _case(rng, 0 if family == "text" else 0.15)
-    sources = [_source(rng, case, title)]
-    if rng.random() < 0.6:
-        other, other_title, _ = _case(rng)
-        while other.domain == case.domain:
-            other, other_title, _ = _case(rng)
-        sources.insert(rng.randrange(2), _source(rng, other, other_title))
-    source = next(letter for letter, one in zip("AB", sources) if case.rules in one)
-    if family == "text":
-        kind, ending, (answer, wrong) = "text", _text_ending(rng, case), _replies(case, rng)
+    """Facts in the question, and up to three sources. `policy` and `text`: one of them has the rules, at times two have the
+    same. The quote has all rules, because it precedes the derivation, when the model cannot know yet which rule decides.
+    `silent`: no source is about the question. `conflict`: two have rules that differ in one limit, and so in the outcome.
+    `early`: one says that the matter is still open."""
+    in_words = family == "text" or (family != "policy" and rng.random() < 0.4)
+    case, title, _ = _case(rng, 0 if in_words else 0.15)
+    turned = _conflicting(rng, case)
+    while family == "conflict" and turned is None:
+        case, title, _ = _case(rng, 0)
+        turned = _conflicting(rng, case)
+    answer, wrong = (_replies if in_words else _yes_no)(case, rng)
+    proof, quote, no_answer = case.proof(), case.rules, None
+    open_share = 0.15
+
+    def source(of: Case, share: float = 0) -> str:
+        return _source(rng, of, rng.choice(DOMAINS[case.domain][0]) if of is not case else title, share)
+
+    if family == "silent":
+        no_answer, own = UNANSWERABLE, []
+    elif family == "conflict":
+        at, other = turned
+        no_answer, own = UNANSWERABLE, [source(case), source(other)]
+    elif family == "early":
+        no_answer, remark = TOO_EARLY, _still_open(rng, case.domain)
+        rules = source(case)
+        own = [" ".join(rng.sample([rules, remark], 2))] if rng.random() < 0.5 else [remark, *([rules] if rng.random() < 0.6 else [])]
     else:
-        kind, ending, (answer, wrong) = "boolean", rng.choice(DOMAINS[case.domain][2]), _yes_no(case, rng)
+        own = [source(case)]
+        if rng.random() < 0.12:
+            own.append(source(case))
+    sources, domains = _among_others(rng, case, own, open_share)
+    letters = SOURCE_LETTERS[: len(sources)]
+    lies = _no_answers(rng, case, domains)
+    right = [(answer, proof), *wrong]
+    if family == "silent":
+        proof, wrong = _by_domain(domains, case.domain), (*right, (TOO_EARLY, lies[TOO_EARLY]))
+    elif family == "conflict":
+        both = [(letter, case if one == own[0] else other) for letter, one in zip(letters, sources) if one in own]
+        proof = "; ".join(f"{letter} c{at + 1} {of.items[at].trace}" for letter, of in both)
+        theirs = (_replies if in_words else _yes_no)(other, rng)[0]
+        wrong = ((answer, case.proof()), (theirs, other.proof()), (TOO_EARLY, lies[TOO_EARLY]))
+    elif family == "early":
+        letter = next(letter for letter, one in zip(letters, sources) if remark in one)
+        proof, wrong = f"{letter}: {remark[:-1]}", (*right, (UNANSWERABLE, lies[UNANSWERABLE]))
+    else:
+        said = rng.choice([UNANSWERABLE, TOO_EARLY])
+        wrong = (*wrong, (said, lies[said]))
+    deciding = "A" if no_answer else next(letter for letter, one in zip(letters, sources) if case.rules in one)
+    if in_words:
+        ending = f"{rng.choice(DOMAINS[case.domain][2])} {rng.choice(TEXT_ENDINGS)}" if no_answer else _text_ending(rng, case)
+    else:
+        ending = rng.choice(DOMAINS[case.domain][2])
     return Question(
-        family, kind, f"{case.facts} {ending}", answer, case.proof(), wrong, tuple(sources), source, case.rules
-    )
+        family, "text" if in_words else "boolean", f"{case.facts} {ending}", no_answer or answer, proof, tuple(wrong),
+        tuple(sources), deciding, "" if no_answer else quote,
+    )  # fmt: skip
 
 
 # --------------------------------------------------------------------------------------------------------------
@@ -612,13 +725,14 @@ FAMILIES: dict[str, Callable[[random.Random], Question]] = {
     "text": text,
     "policies": policies,
 }
-CITED = ("policy", "text")
+CITED = ("policy", "text", "silent", "conflict", "early")
+SOURCED = (0.35, 0.2, 0.15, 0.15, 0.15)  # their shares in the family `source`
 
 
 def question(rng: random.Random, split: str, family: str, cited: bool = False) -> Question:
     """A question of one split, by rejection. The family `source` has the questions of `CITED`, with sources."""
     if family == "source":
-        family, cited = ("policy" if rng.random() < 0.7 else "text"), True
+        family, cited = rng.choices(CITED, SOURCED)[0], True
     while True:
         made = _cited(rng, family) if cited else FAMILIES[family](rng)
         if split_of(made.text) == split and len(made.proof) <= 110 and all(len(p) <= 130 for _, p in made.wrong):

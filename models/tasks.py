@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable
 
-from questions import CITED, FAMILIES, Question, question
+from questions import CITED, FAMILIES, TOO_EARLY, UNANSWERABLE, Question, question
 
 TASKS = (
     "propose", "verify", "adjudicate", "revise", "score", "match", "critique", "synthesize", "converge", "cite"
@@ -172,9 +172,11 @@ def _sources(q: Question) -> dict[str, str]:
     return {f"source{PEERS[i]}": source for i, source in enumerate(q.sources)}
 
 
-def _quoted(rng: random.Random, q: Question) -> dict[str, str]:
-    """The documents, and a peer's quotes from them."""
-    quotes = [q.quote, q.quote, *q.quote.split("; "), *q.sources]
+def _quoted(rng: random.Random, q: Question, answer: str) -> dict[str, str]:
+    """The documents, and the quote from them of the peer who gave this answer; a non-answer has none."""
+    if answer in (UNANSWERABLE, TOO_EARLY):
+        return _sources(q)
+    quotes = [q.quote, q.quote, *q.quote.split("; "), *q.sources] if q.quote else q.sources
     return {"quote": rng.choice(quotes), **_sources(q)} if q.sources else {}
 
 
@@ -185,7 +187,7 @@ def propose(rng: random.Random, q: Question) -> Example:
 def verify(rng: random.Random, q: Question) -> Example:
     answer, proof = _given(rng, q, rng.random() < 0.5)
     verdict = "accept" if answer == q.answer else "reject"
-    given = {"answer": answer, "proof": proof, **_quoted(rng, q)}
+    given = {"answer": answer, "proof": proof, **_quoted(rng, q, answer)}
     return _made("verify", q, given, {"check": _check(q, answer), "verdict": verdict}, "verdict")
 
 
@@ -195,7 +197,7 @@ def adjudicate(rng: random.Random, q: Question) -> Example:
     claimed, other = rng.choice(q.wrong) if right else (q.answer, q.proof)
     counter = _counter_text(rng, other, claimed, answer)
     verdict = "refute" if right else "uphold"
-    given = {"answer": answer, "proof": proof, "counterProof": counter, **_quoted(rng, q)}
+    given = {"answer": answer, "proof": proof, "counterProof": counter, **_quoted(rng, q, answer)}
     return _made("adjudicate", q, given, {"check": _check(q, answer), "verdict": verdict}, "verdict")
 
 

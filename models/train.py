@@ -187,12 +187,13 @@ class Jax:
         self._predict = jax.jit(lambda p, t: jnp.argmax(model.logits(p, config, t, jnp.ones_like(t)), axis=-1))
         self._waiting: list[Pair] = []
 
-    def step(self, source: Iterator[Pair], rate: float, adam_rate: float, number: int) -> tuple[float, int]:
+    def step(self, source: Iterator[Pair], rate: float, adam_rate: float, number: int) -> tuple[jax.Array, int]:
+        """The loss is not waited for: the device works while the next batch is made."""
         tokens, segments, mask = self._batch(source)
         self.params, self._state, loss = self._step(
             self.params, self._state, tokens, segments, mask, rate, adam_rate, float(number)
         )
-        return float(loss), int((segments > 0).sum())
+        return loss, int((segments > 0).sum())
 
     def _batch(self, source: Iterator[Pair]) -> Batch:
         """Rows of one length, or half as many of twice the length whenever enough long examples wait."""
@@ -206,7 +207,7 @@ class Jax:
 
     def _exact_block(self, pairs: list[Pair]) -> list[bool]:
         longest = max(len(prompt) + len(answer) for prompt, answer, _ in pairs)
-        length = -(-longest // 256) * 256  # few lengths, few compilations
+        length = -(-longest // 512) * 512  # few lengths, few compilations
         tokens, mask = np.zeros((BLOCK, length + 1), np.int32), np.zeros((BLOCK, length + 1), bool)
         for row, (prompt, answer, _) in enumerate(pairs):
             tokens[row, : len(prompt) + len(answer)] = prompt + answer
@@ -289,7 +290,7 @@ def main() -> None:
     source = stream(codec, args.seed, mix)
     began = saved = time.time()
     number = seen = 0
-    losses: list[float] = []
+    losses: list[float | jax.Array] = []
     while (progress := seen / args.tokens if args.tokens else (time.time() - began) / (60 * args.minutes)) < 1:
         number += 1
         warm = min(1.0, number / 50)
@@ -298,8 +299,10 @@ def main() -> None:
         seen += used
         losses.append(loss)
         if number % 50 == 0:
+            mean = np.mean([float(one) for one in losses])
+            losses.clear()
             elapsed = time.time() - began
-            print(f"step {number} loss {np.mean(losses[-50:]):.4f} tokens {seen} {seen / elapsed:.0f}/s {elapsed:.0f}s", flush=True)
+            print(f"step {number} loss {mean:.4f} tokens {seen} {seen / elapsed:.0f}/s {elapsed:.0f}s", flush=True)
         spent = {"seconds": round(time.time() - began), "cpuSeconds": round(time.process_time())}
         leg = {"seed": args.seed, "steps": number, "tokens": seen, "rate": args.rate, "adamRate": args.adam_rate, **spent}
         if args.start:

@@ -100,7 +100,8 @@ export function createAnswerBook(variants: readonly Variant[], path: string | nu
   };
 }
 
-async function answerOf(model: Model, request: ModelRequest): Promise<Answer> {
+/** Asks without a book. Throws what is no failure of the model. */
+export async function answerOf(model: Model, request: ModelRequest): Promise<Answer> {
   try {
     const { fields, confidencePpm, promptTokens, outputTokens } = await model.ask(
       request,

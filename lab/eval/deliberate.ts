@@ -12,7 +12,7 @@ import type { Plan } from "../../sim/plan.ts";
 import { honestSeats, type Trace } from "../../sim/trace.ts";
 import { runWorld } from "../../sim/world.ts";
 import { attemptFor, type AttemptPart } from "./attempt.ts";
-import type { Panel } from "./panel.ts";
+import type { Asked } from "./panel.ts";
 import type { Question } from "./question.ts";
 
 /** Result of a method for one question. */
@@ -53,7 +53,7 @@ export async function deliberate(
   protocol: Protocol,
   question: Question,
   committee: Committee,
-  panel: Panel,
+  panel: Asked,
   seed: number,
 ): Promise<Result> {
   return resultOf(await deliberation(planFor(protocol, question, committee, seed), panel));
@@ -63,7 +63,7 @@ export async function deliberate(
 const worlds = new PQueue({ concurrency: 1 });
 
 /** What the study reads from a run. */
-export async function deliberation(plan: Plan, panel: Panel): Promise<Trace> {
+export async function deliberation(plan: Plan, panel: Asked): Promise<Trace> {
   return await worlds.add(async () => {
     forget();
     return await runWorld(plan, null, foreignModels(panel));
@@ -101,7 +101,7 @@ export function planFor(protocol: Protocol, question: Question, committee: Commi
  * The panel as models of a world. Real time passes while virtual time stands still, and every answer takes the same
  * virtual time.
  */
-function foreignModels(panel: Panel): ForeignModels {
+function foreignModels(panel: Asked): ForeignModels {
   let working = 0;
   let wake = (): void => {};
   let failure: Error | null = null;
@@ -112,7 +112,7 @@ function foreignModels(panel: Panel): ForeignModels {
   return {
     of: (seat, clock): Model => ({
       descriptor: "panel",
-      prompts: "small",
+      prompts: panel.prompts ?? "small",
       async ask(request) {
         working += 1;
         // Before anything else: answers arrive in the order of the questions, in whatever order they were made.

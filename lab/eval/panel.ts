@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { calibratedConfidence, type CalibrationStep } from "../../agents/core/calibration.ts";
 import { limits } from "../../agents/core/limits.ts";
-import { renderFields, shortened, type Wording } from "../../agents/core/prompts/prompt.ts";
+import { renderFields, shortened, type PromptSet, type Wording } from "../../agents/core/prompts/prompt.ts";
 import type { Ppm } from "../../agents/core/types.ts";
 import type { Answer, AnswerBook } from "./answer-book.ts";
 import type { Question } from "./question.ts";
@@ -19,11 +19,14 @@ export interface Cost {
 export interface Panel {
   /**
    * Asks the model of a lane. A lane is a seat or a sample; it has its model and its series of seeds. As in an agent,
-   * a prompt that was too long is asked once more, cut short (P9). The lab's models want the small set of prompts.
+   * a prompt that was too long is asked once more, cut short (P9).
    */
   ask(lane: number, wording: Wording): Promise<Answer>;
   readonly cost: Cost;
 }
+
+/** What a committee asks. The lab's models want the small set of prompts. */
+export type Asked = Pick<Panel, "ask"> & { readonly prompts?: PromptSet };
 
 /** Steps of a calibration by what is confident: an answer or a verdict. */
 export type Curves = Readonly<Record<string, { readonly steps: readonly CalibrationStep[] }>>;

@@ -153,7 +153,8 @@ describe("conclave-small: through node-llama-cpp", () => {
   });
 
   it("quotes the deciding source verbatim and answers from it", async () => {
-    const rows = heldOut.filter(({ sources }) => sources !== undefined);
+    // Rows without a quote have no answer in their sources; files.test.ts asks about these.
+    const rows = heldOut.filter(({ quote = "" }) => quote !== "");
     await mostly(rows, async (row) => {
       const data = (row.sources ?? []).map((text, index): Texts[number] => [`source${letters[index]}`, text]);
       const source = { name: "source", enum: letters.slice(0, data.length) };

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { after, before, describe, it } from "node:test";
 
+import { NON_ANSWER_WORDS } from "../../agents/core/request/non-answers.ts";
 import { readGgufHeader } from "../../agents/adapters/models/gguf.ts";
 import {
   answerOf,
@@ -32,6 +33,13 @@ const digestOf = (file: string): string =>
 /** Least share of right proposals in each family, by file; a file without an entry promises nothing. */
 const PROPOSES: Readonly<Record<string, number>> = { "conclave-lean": 0.7, "conclave-slim": 0.7, "conclave-tiny": 0.7 };
 
+/** Least share of right non-answers where the sources tell no answer, by file; a file without an entry promises nothing. */
+const SAYS_NONE: Readonly<Record<string, number>> = {
+  "conclave-lean": 0.45,
+  "conclave-slim": 0.7,
+  "conclave-tiny": 0.7,
+};
+
 describe("the model files", () => {
   it("are at least three different files of at most 12 MB together", () => {
     const bytes = files.reduce((sum, file) => sum + readFileSync(join(folder, file)).length, 0);
@@ -51,8 +59,20 @@ describe("the model files", () => {
   }
 });
 
+const silent = heldOut.filter(({ expected }) => NON_ANSWER_WORDS.includes(expected));
 const uncited = heldOut.filter(({ sources }) => sources === undefined);
 const families = [...new Set(uncited.map(({ family }) => family))];
+
+function sourcesOf({ sources = [] }: HeldOut): Texts {
+  return sources.map((one, index) => [`source${letters[index]}`, one]);
+}
+
+function citation({ sources = [] }: HeldOut): Properties {
+  return [
+    { name: "quote", maxLength: 512 },
+    { name: "source", enum: letters.slice(0, sources.length) },
+  ];
+}
 
 type Form = readonly [task: string, row: HeldOut, data: Texts, properties: Properties];
 
@@ -70,8 +90,6 @@ function forms(): readonly Form[] {
   const against = `${row.expected}: ${row.proof}`;
   const answered = [proof, answerOf(row.kind)];
   const critiques = ["critiqueA", "critiqueB"].map((name) => ({ name, maxLength: 256 }));
-  const sources = (cited.sources ?? []).map((one, index): Texts[number] => [`source${letters[index]}`, one]);
-  const source = { name: "source", enum: letters.slice(0, sources.length) };
   return [
     ["propose", row, [], answered],
     ["verify", row, own, [check, verdict("accept", "reject", "abstain")]],
@@ -95,7 +113,7 @@ function forms(): readonly Form[] {
       [...own, ["reviewA", `so ${row.expected}, answered ${row.wrongAnswer}`], ["reviewB", "agrees"]],
       answered,
     ],
-    ["cite", cited, sources, [{ name: "quote", maxLength: 512 }, source, proof, answerOf(cited.kind)]],
+    ["cite", cited, sourcesOf(cited), [...citation(cited), proof, answerOf(cited.kind)]],
   ];
 }
 
@@ -133,6 +151,20 @@ for (const file of files) {
           if (answer === row.expected) right += 1;
         }
         assert.ok(right >= least * rows.length, `${right} of ${rows.length}`);
+      });
+
+    const leastNone = SAYS_NONE[name];
+    if (leastNone !== undefined)
+      it(`says that there is no answer, and quotes nothing, in at least ${100 * leastNone} % of cases`, async () => {
+        const rows = silent.filter((_, index) => index % 5 === 0);
+        let right = 0;
+        for (const row of rows) {
+          const form = answerOf(row.kind);
+          const admitting = form.enum === undefined ? form : { ...form, enum: [...form.enum, ...NON_ANSWER_WORDS] };
+          const said = await asked.ask("cite", row, sourcesOf(row), [...citation(row), proof, admitting]);
+          if (said["answer"] === row.expected && said["quote"] === "") right += 1;
+        }
+        assert.ok(rows.length === 24 && right >= leastNone * rows.length, `${right} of ${rows.length}`);
       });
   });
 }

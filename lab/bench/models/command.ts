@@ -17,6 +17,7 @@ interface Flags {
   readonly questions: number;
   readonly threads: number;
   readonly model: string;
+  readonly gpu?: true;
   readonly json?: true;
 }
 
@@ -30,6 +31,7 @@ function commandLine(): Command {
     .option("--questions <n>", "questions of all seats in a round, 1 to 1000", between(1, 1000), 48)
     .option("--threads <n>", "threads of the engine, 1 to 256", between(1, 256), 1)
     .option("--model <file>", "another GGUF file that knows the same prompts", join(models, "conclave-small.gguf"))
+    .option("--gpu", "let the engine take a GPU, as agents do; without it, the CPU")
     .option("--json", "print one JSON object instead of a table")
     .addHelpText("after", "\nExample:\n  npm run -s bench:models -- --json\n");
 }
@@ -40,6 +42,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   const workload = {
     path: flags.model,
     threads: flags.threads,
+    gpu: flags.gpu === true ? ("auto" as const) : (false as const),
     rounds: flags.rounds,
     questionsPerRound: flags.questions,
     contextSize: 1024,
@@ -102,5 +105,5 @@ function asText(reports: readonly SeatsReport[]): string {
     );
     table.push([seats, ...rates, ...compared, `${Math.round(firstTokenMs)} ms`]);
   }
-  return `${table.toString()}\nTokens per second; medians over the rounds.\n`;
+  return `${table.toString()}\nTokens per second; medians over the rounds. Engine: ${reports[0]?.runsOn}\n`;
 }

@@ -18,6 +18,7 @@ export interface RawLoad {
   readonly path: string;
   readonly sequences: number;
   readonly threads: number;
+  readonly gpu: "auto" | false;
   readonly contextSize: number;
 }
 
@@ -51,9 +52,9 @@ process.on("message", (message: RawLoad | RawRound) => {
   void work.then((result) => process.send?.({ result }));
 });
 
-async function load({ path, sequences, threads, contextSize }: RawLoad): Promise<Loaded> {
+async function load({ path, sequences, threads, gpu, contextSize }: RawLoad): Promise<Loaded> {
   const logLevel = LlamaLogLevel.error;
-  const llama = await getLlama({ gpu: false, build: "never", skipDownload: true, maxThreads: threads, logLevel });
+  const llama = await getLlama({ gpu, build: "never", skipDownload: true, maxThreads: threads, logLevel });
   const model = await llama.loadModel({ modelPath: path });
   const context = await model.createContext({ sequences, threads, flashAttention: false, contextSize });
   return { llama, model, sequences: Array.from({ length: sequences }, () => context.getSequence()) };

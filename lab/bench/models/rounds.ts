@@ -14,6 +14,7 @@ export interface Workload {
   readonly path: string;
   readonly seats: number;
   readonly threads: number;
+  readonly gpu: "auto" | false;
   readonly contextSize: number;
   readonly rounds: number;
   /** Rendered prompts. */
@@ -41,6 +42,8 @@ interface Ratio {
 
 export interface SeatsReport {
   readonly seats: number;
+  /** The engine with its backend, e.g. "node-llama-cpp@3.21.1 llama.cpp@v0.4.0 vulkan". */
+  readonly runsOn: string;
   /** The engine alone, the engine held to the answer's grammar, and the agents' model host. */
   readonly engine: Rates;
   readonly constrained: Rates;
@@ -56,6 +59,7 @@ interface Round {
   readonly constrained: RoundResult;
   readonly host: RoundResult;
   readonly firstTokenMs: readonly number[];
+  readonly runsOn: string;
 }
 
 const wall = ({ tokens, seconds }: RoundResult): number => tokens / seconds;
@@ -63,8 +67,8 @@ const cpu = ({ tokens, cpuSeconds }: RoundResult): number => tokens / cpuSeconds
 
 /** One round to warm up precedes those that count. */
 export async function measureSeats(workload: Workload): Promise<SeatsReport> {
-  const { path, seats, threads, contextSize, schema, maxTokens } = workload;
-  const engine = await startEngine({ path, sequences: seats, threads, contextSize });
+  const { path, seats, threads, gpu, contextSize, schema, maxTokens } = workload;
+  const engine = await startEngine({ path, sequences: seats, threads, gpu, contextSize });
   let worker = 0;
   const model = await createLlamaModel({
     path,
@@ -72,7 +76,7 @@ export async function measureSeats(workload: Workload): Promise<SeatsReport> {
     threads,
     contextSize,
     waiting: seats,
-    gpu: false,
+    gpu,
     temperature: 0,
     onStart: (pid) => (worker = pid),
   });
@@ -104,6 +108,7 @@ function reportOf(seats: number, rounds: readonly Round[]): SeatsReport {
   });
   return {
     seats,
+    runsOn: rounds[0]?.runsOn ?? "",
     engine: rates("engine"),
     constrained: rates("constrained"),
     host: rates("host"),
@@ -127,7 +132,7 @@ async function hostRound(
   worker: number,
   { schema, confidenceOf, maxTokens }: Workload,
   users: readonly (readonly string[])[],
-): Promise<{ readonly host: RoundResult; readonly firstTokenMs: readonly number[] }> {
+): Promise<Pick<Round, "host" | "firstTokenMs" | "runsOn">> {
   const { signal } = new AbortController();
   const startMs = performance.now();
   const [before, workerBefore] = [process.cpuUsage(), cpuSecondsOf(worker)];
@@ -146,6 +151,7 @@ async function hostRound(
   return {
     host: { tokens, seconds, cpuSeconds },
     firstTokenMs: answers.flat().map(({ firstTokenMs }) => firstTokenMs),
+    runsOn: answers.flat()[0]?.origin?.engine ?? "",
   };
 }
 
