@@ -60,8 +60,7 @@ const longFiles: Readonly<Record<string, string>> = {
   "test/integration/keeper-batch.test.ts": "waits for the turns of keepers",
   "test/integration/keeper-restart.test.ts": "waits for the turns of keepers, and restarts them",
   "test/integration/wake.test.ts": "lets an agent miss three seats",
-  "test/sim/simulator.test.ts":
-    "plays seeded worlds of every protocol; command.test.ts plays a few",
+  "test/sim/simulator.test.ts": "plays seeded worlds of every protocol; command.test.ts plays a few",
   "test/core/certify-model-runs.test.ts": "lets Quint simulate its model many times, with planted faults",
   "test/sim/mutants.test.ts": "hunts every planted fault through seeded worlds, up to 10,000 each",
   "test/models/conclave-small.test.ts": "asks the model hundreds of held-out questions",
