@@ -23,7 +23,7 @@ export interface JobResult {
 export interface JobOptions {
   /** Runs only the tests whose name matches. */
   readonly grep: string | undefined;
-  /** Makes fewer fuzz and invariant runs than `hardhat.config.ts` says. */
+  /** Makes fewer fuzz runs than `hardhat.config.ts` says. */
   readonly fewRuns: boolean;
   /** Takes the events of Node's runner as they come. */
   readonly event: (event: TestEvent) => void;
@@ -38,7 +38,7 @@ const TEST_TIMEOUT_MS = 900_000;
 /** A job that takes longer than this hangs, although none of its tests does so: its process does not end. */
 const LIMIT_SECONDS = 3_000;
 /** `npm test` searches this far; the fuzz step of `.ci/run` makes all runs. */
-const FEW_RUNS = { FUZZ_RUNS: "32", INVARIANT_RUNS: "1" };
+const FEW_RUNS = { FUZZ_RUNS: "32" };
 /** What meter.ts writes. */
 const METER = /\0(pid|cpu) (\d+)\0\n?/g;
 /** What the tests of a job that is stopped have to clean up. */

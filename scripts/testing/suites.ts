@@ -41,10 +41,24 @@ const longFiles: Readonly<Record<string, string>> = {
   "lab/test/attacks-models.test.ts": "asks the embedded model",
   "lab/test/attacks.test.ts": "plays every attack of the published reference",
   "lab/test/coalitions.test.ts": "plays coalitions",
+  "lab/test/complexity-runs.test.ts": "measures every protocol, by the command and in seeded worlds",
   "lab/test/economics.test.ts": "lets strategies live on a chain",
+  "lab/test/eval-models.test.ts": "decides seeded questions with every model in models/",
   "lab/test/eval-rivals.test.ts": "plays as many liars as each protocol bears",
+  "lab/test/injections-runs.test.ts": "plays the whole corpus of hostile texts in every place of every protocol",
   "lab/test/papers-runs.test.ts": "plays every study of the papers",
+  "test/adapters/doctor-model.test.ts": "asks the embedded model",
+  "test/adapters/model-llama-process.test.ts": "ends the embedded model's process in many ways, and starts it again",
   "test/adapters/source-memory.test.ts": "starts a process for each hostile page",
+  "test/contracts/BookInvariants.t.sol": "walks through lives of agents",
+  "test/contracts/DrawDistribution.t.sol": "draws 100,000 seats",
+  "test/contracts/Invariants.t.sol": "walks through whole lives of requests",
+  "test/contracts/RewardsInvariants.t.sol": "walks through rewards",
+  "test/contracts/StakeInvariants.t.sol": "walks through stake",
+  "test/contracts/draw-cost.test.ts": "measures draws from large registries",
+  "test/contracts/paid-cost.test.ts": "measures commits and settlements of many sizes",
+  "test/contracts/settle-cost.test.ts": "measures settlements of many sizes",
+  "test/core/certify-model-runs.test.ts": "lets Quint simulate its model many times, with planted faults",
   "test/core/certify-model.test.ts": "lets Quint simulate its model",
   "test/core/hashgraph-claims.test.ts": "plays whole committees under attack",
   "test/core/hashgraph-run.test.ts": "plays whole committees, many times",
@@ -53,6 +67,7 @@ const longFiles: Readonly<Record<string, string>> = {
   "test/core/sources-run.test.ts": "plays whole committees of every protocol that reads sources",
   "test/core/unanimous-run.test.ts": "plays whole committees",
   "test/core/wbft-run.test.ts": "plays whole committees",
+  "test/integration/cli-car.test.ts": "sends 340 MB to a command; car.test.ts reads short CARs",
   "test/integration/cli-sources.test.ts": "lets agents decide from each kind of source",
   "test/integration/dev.test.ts": "starts and stops local worlds of `conclave dev`",
   "test/integration/doctor.test.ts": "examines agents with each fault, each by a process of its own",
@@ -60,17 +75,13 @@ const longFiles: Readonly<Record<string, string>> = {
   "test/integration/keeper-batch.test.ts": "waits for the turns of keepers",
   "test/integration/keeper-restart.test.ts": "waits for the turns of keepers, and restarts them",
   "test/integration/wake.test.ts": "lets an agent miss three seats",
-  "test/sim/simulator.test.ts": "plays seeded worlds of every protocol; command.test.ts plays a few",
-  "test/core/certify-model-runs.test.ts": "lets Quint simulate its model many times, with planted faults",
-  "test/sim/mutants.test.ts": "hunts every planted fault through seeded worlds, up to 10,000 each",
   "test/models/conclave-small.test.ts": "asks the model hundreds of held-out questions",
-  "test/integration/cli-car.test.ts": "sends 340 MB to a command; car.test.ts reads short CARs",
+  "test/sim/mutants.test.ts": "hunts every planted fault through seeded worlds, up to 10,000 each",
+  "test/sim/simulator.test.ts": "plays seeded worlds of every protocol; command.test.ts plays a few",
   "test/sim/twins-runs.test.ts": "plays every schedule of twins for every protocol; twins.test.ts plays two protocols",
+  "test/sim/twins.test.ts": "plays every schedule of twins of two protocols",
   "test/sim/worlds-runs.test.ts":
     "plays many seeds of every fault, misdeed and protocol; simulator.test.ts plays a few",
-  "lab/test/complexity-runs.test.ts": "measures every protocol, by the command and in seeded worlds",
-  "lab/test/eval-models.test.ts": "decides seeded questions with every model in models/",
-  "lab/test/injections-runs.test.ts": "plays the whole corpus of hostile texts in every place of every protocol",
 };
 
 /** Files and suites that `npm run test:quick` leaves out beside the long ones, with the reason. */
@@ -80,7 +91,6 @@ const slow: Readonly<Record<string, string>> = {
   "test/packages": "packs, installs and bundles packages",
   "test/models": "asks the models in models/",
   "test/sim/command.test.ts": "starts the simulator's command many times",
-  "test/sim/twins.test.ts": "plays every schedule of twins of two protocols",
   "test/core/adversarial.test.ts": "plays whole committees under attack",
   "test/core/council.test.ts": "plays whole committees",
   "test/core/hashgraph.test.ts": "orders thousands of random events",
@@ -98,11 +108,9 @@ const slow: Readonly<Record<string, string>> = {
   "test/adapters/content-store.test.ts": "starts IPFS nodes",
   "test/adapters/deploy.test.ts": "starts chains",
   "test/adapters/recorded-deployment.test.ts": "starts chains",
-  "test/adapters/doctor-model.test.ts": "asks the embedded model",
   "test/adapters/metrics.test.ts": "asks the embedded model, and ends its process",
   "test/adapters/model-forms.test.ts": "asks the embedded model, and its parser about thousands of texts",
   "test/adapters/model-llama-answer.test.ts": "asks the embedded model",
-  "test/adapters/model-llama-process.test.ts": "asks the embedded model",
   "test/adapters/model-llama-thinking.test.ts": "asks the embedded model",
   "test/adapters/model-llama.test.ts": "asks the embedded model",
   "test/adapters/network.test.ts": "starts libp2p nodes and waits for time-outs",
@@ -134,7 +142,7 @@ const FILES_IN_A_GROUP = 8;
 /** One run of a runner: Node's on a file or a group of files, or Hardhat's on all of the contracts' tests. */
 export interface Job {
   readonly suite: Suite;
-  /** From the repository's root; empty: every test of the contracts. */
+  /** From the repository's root; none: every test of the contracts. */
   readonly files: readonly string[];
 }
 
@@ -154,9 +162,9 @@ export function jobsOf(level: Level): readonly Job[] {
   return suites.filter((suite) => byName[suite] === undefined).flatMap((suite) => jobsOfSuite(suite, level));
 }
 
-/** A job's name: its files, or its suite where it has all of them. */
+/** A job's name: its files, or for the contracts, which are many, the suite. */
 export function nameOf({ suite, files }: Job): string {
-  return files.length === 0 ? suite : files.join();
+  return suite === "contracts" ? suite : files.join();
 }
 
 export function laneOf({ suite, files }: Job): Lane {
@@ -176,7 +184,7 @@ export function jobsOfSuite(suite: Suite, wanted?: Level): readonly Job[] {
     const level = levelOf(job);
     return wanted === undefined || level === wanted || (wanted === "standard" && level === "quick");
   };
-  if (suite === "contracts") return [{ suite, files: [] }].filter(isWanted);
+  if (suite === "contracts") return contractJobs(wanted);
   const jobs = filesOf(suite)
     .map((file): Job => ({ suite, files: [file] }))
     .filter(isWanted);
@@ -186,6 +194,20 @@ export function jobsOfSuite(suite: Suite, wanted?: Level): readonly Job[] {
     const starts = Array.from({ length: Math.ceil(all.length / FILES_IN_A_GROUP) }, (_, at) => at * FILES_IN_A_GROUP);
     return starts.map((start): Job => ({ suite, files: all.slice(start, start + FILES_IN_A_GROUP) }));
   });
+}
+
+/** One run of Hardhat. A step of `.ci/run` plays all Solidity tests with all runs, so `test:long` has none. */
+function contractJobs(wanted: Level | undefined): readonly Job[] {
+  const suite = "contracts";
+  if (wanted === undefined) return [{ suite, files: [] }];
+  if (wanted === "quick") return [];
+  const files = globSync(`${folderOf(suite)}/*{.t.sol,.test.ts}`, { cwd: root }).toSorted();
+  const isLong = (file: string): boolean => longFiles[file] !== undefined;
+  const chosen =
+    wanted === "long"
+      ? files.filter((file) => isLong(file) && !file.endsWith(".sol"))
+      : files.filter((file) => !isLong(file));
+  return [{ suite, files: chosen }];
 }
 
 /** A guess for a job that never ran in this checkout. */
