@@ -36,7 +36,7 @@ const byName: Partial<Record<Suite, string>> = {
   packages: "installs packages from npm's registry into empty projects; .ci/run has a step for it",
 };
 
-/** Files that only `npm run test:long` runs, with the reason. `npm test` has to end within eight minutes on two cores. */
+/** Files that only `npm run test:long` runs, or for Solidity a step of `.ci/run`, with the reason. `npm test` has to end within eight minutes on two cores. */
 const longFiles: Readonly<Record<string, string>> = {
   "lab/test/attacks-models.test.ts": "asks the embedded model",
   "lab/test/attacks.test.ts": "plays every attack of the published reference",
@@ -204,14 +204,10 @@ export function jobsOfSuite(suite: Suite, wanted?: Level): readonly Job[] {
 function contractJobs(wanted: Level | undefined): readonly Job[] {
   const suite = "contracts";
   if (wanted === undefined) return [{ suite, files: [] }];
-  if (wanted === "quick") return [];
-  const files = globSync(`${folderOf(suite)}/*{.t.sol,.test.ts}`, { cwd: root }).toSorted();
-  const isLong = (file: string): boolean => longFiles[file] !== undefined;
-  const chosen =
-    wanted === "long"
-      ? files.filter((file) => isLong(file) && !file.endsWith(".sol"))
-      : files.filter((file) => !isLong(file));
-  return [{ suite, files: chosen }];
+  const files = globSync(`${folderOf(suite)}/*{.t.sol,.test.ts}`, { cwd: root })
+    .filter((file) => levelOf({ suite, files: [file] }) === wanted && !(wanted === "long" && file.endsWith(".sol")))
+    .toSorted();
+  return files.length === 0 ? [] : [{ suite, files }];
 }
 
 /** A guess for a job that never ran in this checkout. */

@@ -2,7 +2,7 @@ import { createOperatorActions } from "../../adapters/chain/operator.ts";
 import { descriptorOf } from "../../adapters/models/create-model.ts";
 import type { CommandSpec } from "../shared/command.ts";
 import { operatorFlags, type OperatorFlags } from "../shared/keys.ts";
-import { lookUpAgent, openOperator, requireRegistered } from "../shared/operator.ts";
+import { lookUpAgent, openOperatorOf, requireRegistered } from "../shared/operator.ts";
 import { printable, rows, transactionRow } from "../shared/output.ts";
 
 interface Options extends OperatorFlags {
@@ -26,7 +26,7 @@ export const agentModel: CommandSpec<Options> = {
       const next = isSame ? [] : [["next", `conclave agent model --dir ${options.dir} --set`] as const];
       return { json: { agentId, configured, registered }, text: rows([...facts, ...next]) };
     }
-    const { source, keys } = await openOperator(options, host);
+    const { source, keys } = await openOperatorOf(agent, options, host);
     const actions = await createOperatorActions({ ...source, account: keys.viemAccount() }, host.signal);
     const receipt = await actions.setModel(agentId, configured);
     return {

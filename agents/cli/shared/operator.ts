@@ -36,9 +36,17 @@ export async function lookUpAgent(flags: AgentFlags, host: CliHost): Promise<Age
   return { config, source, chain, terms, signer, record: await chain.agentBySigner(signer, host.signal) };
 }
 
-/** Opens the operator's key. Throws AGENT_NOT_REGISTERED, or CONFIG_INVALID if another account owns the stake. */
+/** Looks up the agent, and opens its operator's key. Throws as `openOperatorOf` does. */
 export async function openOperator(flags: OperatorFlags, host: CliHost): Promise<OperatorOnChain> {
-  const agent = await lookUpAgent(flags, host);
+  return openOperatorOf(await lookUpAgent(flags, host), flags, host);
+}
+
+/** Opens the operator's key. Throws AGENT_NOT_REGISTERED, or CONFIG_INVALID if another account owns the stake. */
+export async function openOperatorOf(
+  agent: AgentOnChain,
+  flags: OperatorFlags,
+  host: CliHost,
+): Promise<OperatorOnChain> {
   const record = requireRegistered(agent);
   const keys = await openOperatorKeys(agent.config, flags, host);
   if (keys.address === record.operator) return { ...agent, record, keys };

@@ -39,8 +39,8 @@ export async function measureFloor(world: World, n: number, batch: number): Prom
   await decideAll(world, askOne, 1, 1);
   const { asked, drawn, receipt } = await commitAll(world, askOne, batch, 1);
   const contracts = namesOf(world, asked[0]!.request.consumer);
-  const request = await itemsOf(world, asked[0]!.receipt, [], contracts);
-  const commit = await itemsOf(world, receipt, namedBytesOf(world, await dataOf(world, receipt)), contracts);
+  const request = await itemsOf(world, asked[0]!.receipt, () => [], contracts);
+  const commit = await itemsOf(world, receipt, (data) => namedBytesOf(world, data), contracts);
   const items = [
     ...request.map((item): FloorItem => shared(item, "request", 1, n)),
     ...commit.map((item): FloorItem => shared(item, "commit", batch, n)),
@@ -76,12 +76,13 @@ function namesOf({ oracle, registry }: World, consumer: string): ReadonlyMap<str
   ]);
 }
 
-async function dataOf({ ethers }: World, { hash }: ContractTransactionReceipt): Promise<string> {
-  return (await ethers.provider.getTransaction(hash))!.data;
+interface NamedBytes {
+  readonly name: string;
+  readonly data: string;
 }
 
 /** The signatures and headers of a batch of commits. */
-function namedBytesOf({ oracle }: World, data: string): readonly { readonly name: string; readonly data: string }[] {
+function namedBytesOf({ oracle }: World, data: string): readonly NamedBytes[] {
   const [calls] = oracle.interface.decodeFunctionData("tryMulticall", data) as unknown as [readonly string[]];
   return calls.flatMap((call) => {
     const args = oracle.interface.decodeFunctionData("commit", call);
@@ -99,7 +100,7 @@ const LEAN = { disableStack: true, disableMemory: true, disableStorage: true } a
 async function itemsOf(
   world: World,
   receipt: ContractTransactionReceipt,
-  named: readonly { readonly name: string; readonly data: string }[],
+  namedIn: (data: string) => readonly NamedBytes[],
   contracts: ReadonlyMap<string, string>,
 ): Promise<readonly Item[]> {
   const trace = async (options: object): Promise<unknown> =>
@@ -107,8 +108,8 @@ async function itemsOf(
   const { structLogs: steps } = (await trace(LEAN)) as { readonly structLogs: readonly Step[] };
   const call = (await trace({ tracer: "callTracer" })) as Call;
   const eventBytes = receipt.logs.map(({ data }) => (data.length - 2) / 2);
-  const data = await dataOf(world, receipt);
-  return bookGas({ steps, call, data, named, eventBytes, gasUsed: Number(receipt.gasUsed), contracts });
+  const { data } = (await world.ethers.provider.getTransaction(receipt.hash))!;
+  return bookGas({ steps, call, data, named: namedIn(data), eventBytes, gasUsed: Number(receipt.gasUsed), contracts });
 }
 
 /** Tables in Markdown: what the chain charges, and the rest. `goal`: the gas that a decision may take. */
