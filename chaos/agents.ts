@@ -4,6 +4,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { copyFile, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createPublicClient, createWalletClient, http } from "viem";
+import { receiptOf } from "../agents/adapters/chain/receipt.ts";
 import { freePort } from "../devnet/subgraph/ports.ts";
 import { registerAgent, startAgent, stopProcess, type WorldAgent } from "../devnet/world/agents.ts";
 import type { Deployment } from "../scripts/deploy/settings.ts";
@@ -163,7 +164,7 @@ async function stealNonce(rpcUrl: string, keys: WorldAgent["keys"]): Promise<voi
     maxFeePerGas: 30n * TEN_GWEI,
     maxPriorityFeePerGas: TEN_GWEI,
   });
-  await client.waitForTransactionReceipt({ hash, pollingInterval: 50 });
+  await receiptOf(client, hash);
 }
 
 /** Makes a folder of the same agent with the same data and a port of its own: the port alone would stop it, and is no lock. */

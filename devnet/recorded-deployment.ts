@@ -6,6 +6,7 @@ import { mkdir, readFile, readdir, rename, rm, stat, writeFile } from "node:fs/p
 import { dirname, join } from "node:path";
 import { createPublicClient, http, type LocalAccount, type PublicClient } from "viem";
 import { loadArtifacts } from "../agents/adapters/artifacts/artifacts.ts";
+import { receiptOf } from "../agents/adapters/chain/receipt.ts";
 import { parseJson } from "../agents/adapters/json.ts";
 import { messageOf } from "../agents/core/errors.ts";
 import type { Hex } from "../agents/core/types.ts";
@@ -106,7 +107,7 @@ async function replay(recording: Recording, client: PublicClient, file: string):
     const hash = await client.sendRawTransaction({ serializedTransaction }).catch((error: unknown) => {
       throw refused(`was refused (${messageOf(error)})`);
     });
-    const { status } = await client.waitForTransactionReceipt({ hash, pollingInterval: RECEIPT_POLL_MS });
+    const { status } = await receiptOf(client, hash, RECEIPT_POLL_MS);
     if (status !== "success") throw refused("reverted");
   }
   return { ...deployment, deploymentBlock };

@@ -1,5 +1,6 @@
 // The demo's asker: the example contract PolicyDesk, driven by its owner.
 import { parseEventLogs, type Abi, type LocalAccount } from "viem";
+import { receiptOf } from "../../agents/adapters/chain/receipt.ts";
 import type { Address, Hex, RequestId } from "../../agents/core/types.ts";
 import { areFresh, loadArtifacts } from "../../agents/adapters/artifacts/artifacts.ts";
 import { clientsOf } from "../world/clients.ts";
@@ -34,7 +35,7 @@ export async function openDesk(rpcUrl: string, chainId: number, address: Address
       // The cost of a request may change between estimate and block, for example when a new epoch begins.
       const gas = ((await reader.estimateContractGas({ ...call, account: owner })) * 5n) / 4n;
       const hash = await wallet.writeContract({ ...call, gas });
-      const receipt = await reader.waitForTransactionReceipt({ hash });
+      const receipt = await receiptOf(reader, hash);
       if (receipt.status !== "success") throw new Error(`Ask "${question.question}": the transaction ${hash} reverted`);
       const [asked] = parseEventLogs({ abi, eventName: "Asked", logs: receipt.logs }) as unknown as readonly {
         readonly args: { readonly requestId: bigint };

@@ -1,5 +1,6 @@
 // Coins and test tokens for everybody; only on a local chain.
 import { parseAbi, parseEther, type LocalAccount } from "viem";
+import { receiptOf } from "../../agents/adapters/chain/receipt.ts";
 import type { Address, Hex } from "../../agents/core/types.ts";
 import type { LocalChain } from "../local-chain.ts";
 import { clientsOf } from "./clients.ts";
@@ -24,7 +25,7 @@ export function openBank({ rpcUrl, chainId }: LocalChain, token: Address, owner:
   let last: Promise<unknown> = Promise.resolve();
   const settle = async (before: Promise<unknown>, send: () => Promise<Hex>): Promise<void> => {
     await before;
-    const receipt = await reader.waitForTransactionReceipt({ hash: await send() });
+    const receipt = await receiptOf(reader, await send());
     if (receipt.status !== "success") throw new Error(`Fund an account: ${receipt.transactionHash} reverted`);
   };
   const inOrder = (send: () => Promise<Hex>): Promise<void> => {

@@ -1,4 +1,5 @@
 // The viem adapter on a local chain behind a proxy that can be stopped and can misbehave.
+import { receiptOf } from "../../agents/adapters/chain/receipt.ts";
 import { codesOf } from "../../agents/core/encoding/words.ts";
 import { once } from "node:events";
 import { Agent, createServer, request as httpRequest, type IncomingMessage, type Server } from "node:http";
@@ -237,16 +238,14 @@ function toolsOf(
         args,
         ...(gas === undefined ? {} : { gas }),
       });
-      const { status } = await client.waitForTransactionReceipt({ hash });
+      const { status } = await receiptOf(client, hash);
       if (status !== "success") throw new Error(`${functionName} reverted`);
       return hash;
     },
     deployContract: async (name, args) => {
       const [artifact] = await loadArtifacts([name], "default");
       if (artifact === undefined) throw new Error(`there is no ${name}`);
-      const { contractAddress } = await client.waitForTransactionReceipt({
-        hash: await wallet.deployContract({ ...artifact, args }),
-      });
+      const { contractAddress } = await receiptOf(client, await wallet.deployContract({ ...artifact, args }));
       return { address: (contractAddress ?? "0x").toLowerCase() as Address, abi: artifact.abi };
     },
   };

@@ -11,6 +11,7 @@ import { text } from "node:stream/consumers";
 import { accessManagerAbi } from "@conclave/contracts/abi";
 import { createPublicClient, createWalletClient, http, pad, parseEther, toHex, zeroAddress } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
+import { receiptOf } from "../../agents/adapters/chain/receipt.ts";
 import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { createChainReader } from "../../agents/adapters/chain/reader.ts";
 import type { Address, AgentId } from "../../agents/core/types.ts";
@@ -227,7 +228,7 @@ describe("deploy", () => {
     const chainOf = createPublicClient({ transport: http(chain.rpcUrl) });
     const wallet = createWalletClient({ transport: http(chain.rpcUrl), account });
     const hash = await wallet.sendTransaction({ to: account.address, chain: null });
-    await chainOf.waitForTransactionReceipt({ hash });
+    await receiptOf(chainOf, hash);
     const error = await rejects(deploy(options), "DEPLOYMENT_UNFINISHED");
     assert.match(error.message, /sent something else/);
     await rejects(
@@ -249,7 +250,7 @@ describe("deploy", () => {
     const wallet = createWalletClient({ transport: http(chain.rpcUrl), account: owner });
     const client = createPublicClient({ transport: http(chain.rpcUrl) });
     const hash = await wallet.sendTransaction({ to: account.address, value: parseEther("10"), chain: null });
-    await client.waitForTransactionReceipt({ hash });
+    await receiptOf(client, hash);
     const { slasher } = await deploy(options);
     assert.ok((await client.getCode({ address: slasher })) !== undefined);
   });

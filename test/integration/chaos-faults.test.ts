@@ -13,6 +13,7 @@ import { describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createPublicClient, createWalletClient, http, parseGwei } from "viem";
 import { privateKeyToAccount, type PrivateKeyAccount } from "viem/accounts";
+import { receiptOf } from "../../agents/adapters/chain/receipt.ts";
 import { createFileJournals } from "../../agents/adapters/journal/file-journal.ts";
 import { createKeystore } from "../../agents/adapters/keystore/keystore.ts";
 import { createLibp2pNetwork } from "../../agents/adapters/libp2p/network.ts";
@@ -233,8 +234,7 @@ describe("what chaos breaks", () => {
         const before = await client.getBlock();
         await faults.reorganize(2, kept);
         assert.notEqual((await client.getBlock({ blockNumber: before.number })).hash, before.hash);
-        for (const hash of survives ? [own, foreign] : [own])
-          await client.waitForTransactionReceipt({ hash, pollingInterval: 20 });
+        for (const hash of survives ? [own, foreign] : [own]) await receiptOf(client, hash);
         assert.equal(await isMined(foreign), survives, kept);
       }
       const { timestamp } = await client.getBlock();

@@ -7,6 +7,7 @@ import { after, before, describe, it } from "node:test";
 import { createPublicClient, createWalletClient, encodeFunctionData, http, toFunctionSelector, type Hex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { accessManagerAbi, agentRegistryAbi, decisionOracleAbi } from "@conclave/contracts/abi";
+import { receiptOf } from "../../agents/adapters/chain/receipt.ts";
 import { LAYOUTS } from "../../agents/core/encoding/layouts.ts";
 import { packWord } from "../../agents/core/encoding/words.ts";
 import type { Address } from "../../agents/core/types.ts";
@@ -127,7 +128,7 @@ describe("conclave doctor", () => {
     const account = privateKeyToAccount(world.chain.accounts[0]!.privateKey);
     const transport = http(world.chain.rpcUrl);
     const hash = await createWalletClient({ transport, account }).sendTransaction({ ...call, chain: null });
-    const { status } = await createPublicClient({ transport, pollingInterval: 50 }).waitForTransactionReceipt({ hash });
+    const { status } = await receiptOf(createPublicClient({ transport }), hash);
     assert.equal(status, "success");
   };
 

@@ -4,6 +4,7 @@ import { ConclaveError } from "../../core/errors.ts";
 import type { Address, Hex } from "../../core/types.ts";
 import { LOCAL_CHAINS } from "./beacon.ts";
 import { toChainError } from "./errors.ts";
+import { receiptOf } from "./receipt.ts";
 
 export interface Gift {
   readonly to: Address;
@@ -22,7 +23,6 @@ export interface Given {
 }
 
 const mint = parseAbi(["function mint(address account, uint256 amount)"]);
-const RECEIPT_POLL_MS = 100;
 
 /**
  * Sends coins and mints test tokens. Throws CONFIG_INVALID on a chain that is not local, or whose node has no unlocked
@@ -37,7 +37,7 @@ export async function give(
   if (!LOCAL_CHAINS.includes(chainId))
     throw refused(to, `chain ${chainId} is not local, so nobody gives anything away; send it coins and tokens`);
   const fetchFn: typeof fetch = (input, init) => fetch(input, { ...init, signal });
-  const client = createPublicClient({ transport: http(rpcUrl, { fetchFn }), pollingInterval: RECEIPT_POLL_MS });
+  const client = createPublicClient({ transport: http(rpcUrl, { fetchFn }) });
   try {
     const [from] = await client.request<{ Method: "eth_accounts"; Parameters: []; ReturnType: readonly Address[] }>({
       method: "eth_accounts",
@@ -71,7 +71,7 @@ async function send(client: PublicClient, call: Call, receiver: Address): Promis
     method: "eth_sendTransaction",
     params: [call],
   });
-  const { status } = await client.waitForTransactionReceipt({ hash });
+  const { status } = await receiptOf(client, hash);
   if (status === "success") return hash;
   throw new ConclaveError("CHAIN_REVERTED", `Give to ${receiver}: ${hash} reverted`, { transactionHash: hash });
 }

@@ -1,5 +1,6 @@
 import PQueue from "p-queue";
 import { keccak256, type Hex, type LocalAccount, type TransactionReceipt } from "viem";
+import { nullIfNotFound } from "./receipt.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Address } from "../../core/types.ts";
 import type { Receipt } from "../../ports/chain.ts";
@@ -268,11 +269,6 @@ async function observe(
     if (error instanceof ConclaveError) return null;
     throw error;
   }
-}
-
-function nullIfNotFound(error: unknown): null {
-  if (error instanceof Error && error.name === "TransactionReceiptNotFoundError") return null;
-  throw error;
 }
 
 /** Sends again a transaction that no node has accepted, and replaces a stuck one by the same call with higher fees. */
