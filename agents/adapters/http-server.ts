@@ -178,6 +178,8 @@ async function listen(server: Server, { name, host, port }: HttpServerOptions): 
     );
     server.listen(port, host, resolve);
   });
+  // A connection that the system cannot accept is lost, and must not end the process.
+  server.on("error", () => undefined);
 }
 
 /** Counts requests by address in windows of time. */
