@@ -63,7 +63,7 @@ export async function* watchLive(asked: LiveRequest): AsyncGenerator<LiveState, 
   const protocol = protocolByCode(request.terms.protocol);
   if (protocol === null || streams.length === 0) return;
   const domain = { chainId: deployment.chainId, oracle: lower(deployment.oracle) };
-  const progress = new Map(streams.map((stream) => [stream, { last: null, characters: 0 } as StreamProgress]));
+  const progress = new Map<string, StreamProgress>(streams.map((stream) => [stream, { last: null, characters: 0 }]));
   const heard = new Heard({ domain, request, attempt, committee }, protocol);
   for (let failures = 0; ;) {
     for (const [stream, read] of progress) {
