@@ -1,7 +1,7 @@
 // Receipts on local chains, where a transaction may make the last block for a long time.
-import { setTimeout as sleep } from "node:timers/promises";
 import { WaitForTransactionReceiptTimeoutError, type PublicClient, type TransactionReceipt } from "viem";
 import type { Hex } from "../../core/types.ts";
+import { sleep } from "./backoff.ts";
 
 const POLL_MS = 50;
 const TIMEOUT_MS = 180_000;
