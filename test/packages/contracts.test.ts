@@ -158,8 +158,8 @@ describe("@conclave/contracts", () => {
     const offline = `path: createRequire(import.meta.url).resolve("solc/soljson.js"),\n`;
     const ours = settings.replace(/version: .+,\n/, `version: "${oldestSolc}",\n${offline}`);
     assert.ok(ours.includes(offline), settings);
-    const before = `import { createRequire } from "node:module";\nimport { defineConfig } from "hardhat/config";\n`;
-    await project.write("hardhat.config.js", `${before}export default defineConfig({ ${ours} });`);
+    const imports = `import { createRequire } from "node:module";\nimport { defineConfig } from "hardhat/config";\n`;
+    await project.write("hardhat.config.js", `${imports}export default defineConfig({ ${ours} });`);
     await project.write("deploy.js", deployment);
     await project.run("hardhat", "build", "--no-tests");
     assert.match(await project.run("hardhat", "run", "--no-compile", "deploy.js"), /^0x1$/m);
