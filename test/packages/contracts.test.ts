@@ -10,6 +10,7 @@ const root = join(import.meta.dirname, "../..");
 const megabyte = 1_000_000;
 const readme = readFileSync(join(root, "contracts/README.md"), "utf8");
 const [consumer = "", unitTest = ""] = snippetsOf(readme, "solidity");
+const [settings = ""] = snippetsOf(readme, "js");
 const { devDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
   devDependencies: Readonly<Record<string, string>>;
 };
@@ -60,6 +61,16 @@ export default defineConfig({
     ],
   },
 });
+`;
+
+/** Prints the status of a transaction that deploys the mock. */
+const deployment = `import { artifacts, network } from "hardhat";
+
+const { provider } = await network.create();
+const { bytecode: data } = await artifacts.readArtifact("MockDecisionOracle");
+const [from] = await provider.request({ method: "eth_accounts" });
+const hash = await provider.request({ method: "eth_sendTransaction", params: [{ from, data, gas: "0xf00000" }] });
+console.log((await provider.request({ method: "eth_getTransactionReceipt", params: [hash] })).status);
 `;
 
 describe("@conclave/contracts", () => {
@@ -141,5 +152,16 @@ describe("@conclave/contracts", () => {
       const file = join(project.folder, `artifacts/@conclave/contracts/${artifact}.sol/${name}.json`);
       assert.ok(existsSync(file), file);
     }
+  });
+
+  it("lets a test in TypeScript deploy the mock, with the settings of its README", async () => {
+    const offline = `path: createRequire(import.meta.url).resolve("solc/soljson.js"),\n`;
+    const ours = settings.replace(/version: .+,\n/, `version: "${oldestSolc}",\n${offline}`);
+    assert.ok(ours.includes(offline), settings);
+    const imports = `import { createRequire } from "node:module";\nimport { defineConfig } from "hardhat/config";\n`;
+    await project.write("hardhat.config.js", `${imports}export default defineConfig({ ${ours} });`);
+    await project.write("deploy.js", deployment);
+    await project.run("hardhat", "build", "--no-tests");
+    assert.match(await project.run("hardhat", "run", "--no-compile", "deploy.js"), /^0x1$/m);
   });
 });

@@ -51,6 +51,15 @@ describe("the package @conclave/sdk", () => {
     );
   });
 
+  it("declares its types with those of viem alone, so that a strict compiler finds all of them", async () => {
+    const named = new Set<string>();
+    for (const path of sdk.files.filter((one) => one.endsWith(".d.ts"))) {
+      const text = await readFile(join(sdk.folder, "node_modules/@conclave/sdk", path), "utf8");
+      for (const [, name = ""] of text.matchAll(/(?:from |import\()"([^."][^"]*)"/g)) named.add(name);
+    }
+    assert.deepEqual([...named], ["viem"]);
+  });
+
   it("names the licence of each package that it bundles", async () => {
     const licences = await readFile(join(sdk.folder, "node_modules/@conclave/sdk/THIRD_PARTY_LICENSES.txt"), "utf8");
     for (const name of ["@bitauth/libauth", "@ipld/dag-cbor", "@noble/curves", "@noble/hashes", "minisearch", "zod"])

@@ -3,13 +3,7 @@ import { ConclaveError, type ErrorCode } from "../../core/errors.ts";
 import { backoffMs, sleep } from "../chain/backoff.ts";
 import { bodyText, connectionFailure, credentialsApart, quoted } from "../http.ts";
 import { parseJson } from "../json.ts";
-
-/** Endpoint of a graph-node. Its URL may hold a key, so errors name only its origin. */
-export interface Endpoint {
-  readonly url: string;
-  /** Timeout of one try. */
-  readonly timeoutMs?: number;
-}
+import type { Endpoint } from "./graph-node.ts";
 
 /** A query as the functions of queries.ts make it. */
 export interface Query<Answer extends z.ZodType> {

@@ -23,7 +23,8 @@ import type {
   Sums,
 } from "../../ports/history.ts";
 import type { AgentHistory } from "../../ports/history.ts";
-import { postQuery, subgraphError, type Endpoint, type Query } from "./endpoint.ts";
+import { postQuery, subgraphError, type Query } from "./endpoint.ts";
+import type { Endpoint } from "./graph-node.ts";
 import {
   agentHistoryQuery,
   faultsQuery,

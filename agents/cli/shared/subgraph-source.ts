@@ -1,7 +1,8 @@
 import { readBlockHash } from "../../adapters/chain/recent.ts";
 import type { ReaderOptions } from "../../adapters/chain/reader.ts";
 import { readChainTerms } from "../../adapters/chain/terms.ts";
-import { subgraphError, type Endpoint } from "../../adapters/subgraph/endpoint.ts";
+import { subgraphError } from "../../adapters/subgraph/endpoint.ts";
+import type { Endpoint } from "../../adapters/subgraph/graph-node.ts";
 import type { Indexed, IndexedUpTo } from "../../adapters/subgraph/subgraph.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import { parseInteger, type Unit } from "./arguments.ts";
