@@ -57,10 +57,14 @@ function isAsked(unit: string, question: string): boolean {
   const name = singular(unit);
   const names = NAMES.find((one) => one.includes(name)) ?? [name];
   if (NO_UNIT.has(name) || NO_UNIT.has(unit.toLowerCase())) return false;
-  const words = new Set((question.match(/[a-z]+/gi) ?? []).map(singular));
-  return names.some((one) => (/[a-z]/.test(one) ? words.has(one) : question.includes(one)));
+  return names.some((one) => (/[a-z]/.test(one) ? hasWord(question, one) : question.includes(one)));
+}
+
+/** True if the word of small letters stands in the text, in any case, in singular or plural. Numbers are read often: no list is made. */
+function hasWord(text: string, word: string): boolean {
+  return new RegExp(`(?<![a-z])${word}s?(?![a-z])`, "i").test(text);
 }
 
 function singular(word: string): string {
-  return word.toLowerCase().replace(/s$/, "");
+  return word.toLowerCase().replace(/(?<=.)s$/, "");
 }
