@@ -6,6 +6,7 @@ import { describe, it } from "node:test";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { isPublicAddress } from "../../agents/adapters/source-reader/address.ts";
+import { addressesOf } from "../../agents/adapters/source-reader/connect.ts";
 import { sha256, utf8 } from "../../agents/core/encoding/bytes.ts";
 import { openSourceReader } from "../../agents/adapters/source-reader/reader.ts";
 import type { Reading } from "../../agents/core/sources/snapshot.ts";
@@ -150,6 +151,15 @@ describe("reading a page", () => {
       assert.equal(await failureOf(redirect(location), { dialler, more }), reason);
       assert.deepEqual(dialler.dialled, ["127.0.0.1"]);
     });
+
+  it("EV6: a name has the addresses that its name servers tell, and those of one kind if they tell no others", async () => {
+    const none = (): Promise<never> => Promise.reject(new Error("ENODATA"));
+    const [four, six] = [async () => ["93.184.216.34"], async () => ["2606:2800::1"]];
+    assert.deepEqual(await addressesOf("a.test", { resolve4: four, resolve6: six }), ["93.184.216.34", "2606:2800::1"]);
+    assert.deepEqual(await addressesOf("a.test", { resolve4: none, resolve6: six }), ["2606:2800::1"]);
+    assert.deepEqual(await addressesOf("a.test", { resolve4: four, resolve6: none }), ["93.184.216.34"]);
+    await assert.rejects(addressesOf("a.test", { resolve4: none, resolve6: none }), /ENODATA/);
+  });
 
   it("EV6: a name that changes between check and use is connected to where it was checked", async () => {
     const dialler = guardedDialler({ "rebound.test": [["93.184.216.34"], ["127.0.0.1"]] });
@@ -358,9 +368,11 @@ describe("reading a page", () => {
       assert.deepEqual([asked, dialler.resolved, dialler.dialled], [["elsewhere.test:443"], [], ["127.0.0.1"]]);
       const inner = noted(redirect("https://10.0.0.1/"));
       assert.equal(await failureOf(inner, { dialler, more: { proxyUrl } }), "blocked-address");
+      const named = noted(redirect("https://metadata/"));
+      assert.equal(await failureOf(named, { dialler, more: { proxyUrl } }), "blocked-address");
       assert.equal(asked.length, 1);
       // The proxy's client writes the host into the headers that it is given; they must not be those of the next reading.
-      assert.deepEqual(hosts, ["pages.test", "pages.test"]);
+      assert.deepEqual(hosts, ["pages.test", "pages.test", "pages.test"]);
     } finally {
       proxy.close();
     }

@@ -112,6 +112,13 @@ describe("the source reader", () => {
     );
   });
 
+  it("EV12, SG8: a store that fails says nothing of a document, which may be there", async () => {
+    const failed = new ConclaveError("NETWORK_FAILED", "Check the Kubo node", {});
+    const reader = await openSourceReader({ config: configFor(1), store: { get: () => Promise.reject(failed) } });
+    const reading = await reader.read(sourceOf(cidString(sha256(document))), new AbortController().signal);
+    assert.equal(reading.kind === "failed" && reading.reason, "unreachable");
+  });
+
   it("EV14: reads two pages of one host at one time, and another host's meanwhile", async () => {
     const waiting: ServerResponse[] = [];
     let most = 0;

@@ -13,7 +13,8 @@ import type { ReadingFailure } from "../../agents/core/sources/snapshot.ts";
 import type { Attempt, Terms } from "../../agents/core/types.ts";
 import { attemptOf, type SeatScript } from "../support/core/committee.ts";
 import { byRank, decisionOf, watched } from "../support/core/council-scripts.ts";
-import { assertAbove, assertFields } from "../support/assertions.ts";
+import { assertAbove, assertBelow, assertFields } from "../support/assertions.ts";
+import { processorMs } from "../support/processor-time.ts";
 
 /** SG5: the protocols that read sources. */
 const READERS = protocols.filter(({ readsSources }) => readsSources);
@@ -127,6 +128,17 @@ describe("data questions: over a committee", () => {
         assert.ok((shares[liar as number] ?? 0) <= 1 || shares[liar as number] === 255, "it is paid for no answer");
       });
     });
+
+  it("SG12: numbers with a unit, under a question as long as may be, take a committee little time", async () => {
+    const attempt = asking(mbft, 13);
+    const { question } = attempt.request;
+    const long = `${"ab ".repeat(2_700)}${question}`;
+    const asked = { ...attempt, request: { ...attempt.request, question: long } };
+    const tookMs = await processorMs(() => {
+      assertFields(decisionOf(run(mbft, asked, shown("50 dollars"))), { status: "decided", answer: "50" });
+    });
+    assertBelow(tookMs, 4_000);
+  });
 
   it("SG11: only a number at one source with a pointer is a data question", () => {
     const isDataQuestion = (sources: readonly string[], terms: Partial<Terms> = {}): boolean =>

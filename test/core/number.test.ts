@@ -106,6 +106,7 @@ describe("numbers as they are written", () => {
       "minus 4",
       "4 or",
       "7 hours",
+      "7 s",
       "7 day s",
       "days 7",
       "7 days or",

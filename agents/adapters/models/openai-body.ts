@@ -28,6 +28,17 @@ export interface Manner extends Known {
   readonly isShort: boolean;
 }
 
+/**
+ * The bracket with which a model's own marks begin, such as `<|im_end|>`, `<end_of_turn>`, `</s>`, `[INST]` or `[|user|]`. Servers of open
+ * models take such text for the mark itself, wherever it stands in a message.
+ */
+const MARK = /<(?=[|\uff5c/]|[a-z][a-z0-9_]*>)|\[(?=\||\/?[a-z][a-z0-9_]*\])/gi;
+
+/** P1: a prompt's data stand in JSON strings, in which an escape says the same as the bracket, and makes no mark. */
+export function withoutMarks(user: string): string {
+  return user.replace(MARK, (bracket) => (bracket === "<" ? String.raw`\u003c` : String.raw`\u005b`));
+}
+
 /** Most characters of a reasoning that is asked for again because a longer one left no room for the answer. */
 const SHORT_TEXT = 64;
 

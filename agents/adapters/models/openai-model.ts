@@ -7,7 +7,7 @@ import type { HostedModel, ModelRequest, ModelResponse } from "../../ports/model
 import { sleepUnlessEnded } from "../chain/backoff.ts";
 import { createCallQueue } from "./call-queue.ts";
 import { createEndpoints, type ServerReply, type Endpoints } from "./openai-endpoints.ts";
-import type { Server } from "./openai-body.ts";
+import { withoutMarks, type Server } from "./openai-body.ts";
 import { Retryable } from "./openai-http.ts";
 import type { ProviderId } from "./openai-providers.ts";
 import { aborted, closed, modelFailed, resumable } from "./output.ts";
@@ -65,7 +65,8 @@ export function createOpenAiModel(options: OpenAiModelOptions): HostedModel {
     const timeout = AbortSignal.timeout(timeoutMs);
     const either = AbortSignal.any([signal, timeout, closing.signal]);
     const startMs = performance.now();
-    const bounded = { ...request, maxTokens: Math.min(request.maxTokens, limits.modelOutputTokens) };
+    const maxTokens = Math.min(request.maxTokens, limits.modelOutputTokens);
+    const bounded = { ...request, user: withoutMarks(request.user), maxTokens };
     const begin = resumable(onText);
     let firstTokenAtMs: number | null = null;
     try {

@@ -1,4 +1,4 @@
-import { lookup } from "node:dns/promises";
+import { Resolver } from "node:dns/promises";
 import { isIP, type Socket } from "node:net";
 import { callbackify } from "node:util";
 import { buildConnector } from "undici";
@@ -29,8 +29,34 @@ const HTTPS_PORT = 443;
 /** Addresses of a name that are tried in turn. */
 const MAX_DIALLED = 3;
 
+interface NameServers {
+  readonly resolve4: (host: string) => Promise<readonly string[]>;
+  readonly resolve6: (host: string) => Promise<readonly string[]>;
+}
+
+/** One try of a name server, and tries. */
+const NAME_SERVER_MS = 2000;
+const NAME_SERVER_TRIES = 2;
+
+/**
+ * The addresses of a name, those of IPv4 first. Asks name servers itself: the system's own look-up would hold one of two threads that all
+ * look-ups of the process share, so that names whose servers are silent would keep the agent from its chain and its model.
+ */
+export async function addressesOf(host: string, { resolve4, resolve6 }: NameServers): Promise<readonly string[]> {
+  const ipv4 = resolve4(host);
+  const found = await Promise.allSettled([ipv4, resolve6(host)]);
+  const addresses = found.flatMap((one) => (one.status === "fulfilled" ? one.value : []));
+  return addresses.length > 0 ? addresses : ipv4;
+}
+
 export const systemDialler: Dialler = {
-  resolve: async (host) => (await lookup(host, { all: true, order: "ipv4first" })).map(({ address }) => address),
+  resolve: (host) => {
+    const resolver = new Resolver({ timeout: NAME_SERVER_MS, tries: NAME_SERVER_TRIES });
+    return addressesOf(host, {
+      resolve4: (name) => resolver.resolve4(name),
+      resolve6: (name) => resolver.resolve6(name),
+    });
+  },
   dial: ({ address, port, servername, ca }, timeoutMs) => {
     const { promise, resolve, reject } = Promise.withResolvers<Socket>();
     const trust = { rejectUnauthorized: true, ...(ca !== undefined && { ca }) };

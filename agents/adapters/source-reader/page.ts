@@ -115,8 +115,10 @@ function requireAllowed({ protocol, username, password, port, hostname }: URL, d
   const denied = deny.find((name) => host === name || host.endsWith(`.${name}`));
   if (denied !== undefined) refuse(`, and sources.deny has ${denied}`);
   const address = hostname.replace(/^\[(.*)\]$/, "$1");
-  // A proxy would connect to it.
+  // A proxy would connect to it, and would look a name without a dot up in its own network.
   if (isIP(address) !== 0) requirePublic(address, [address]);
+  else if (!host.includes("."))
+    throw new ReadingError("blocked-address", `the page is at ${host}, which is no full name`);
 }
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;

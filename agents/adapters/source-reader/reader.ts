@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { ConclaveError } from "../../core/errors.ts";
+import { ConclaveError, messageOf } from "../../core/errors.ts";
 import { sha256, utf8 } from "../../core/encoding/bytes.ts";
 import { readingOf, type Reading, type ReadingFailure } from "../../core/sources/snapshot.ts";
 import type { CallSource, DocumentSource, PageSource, SearchSource, Source } from "../../core/sources/source.ts";
@@ -91,7 +91,7 @@ export async function openSourceReader(options: ReaderOptions): Promise<SourceRe
 
 /** EV12: the reason of an error without one. */
 const OTHERWISE = {
-  document: "not-found",
+  document: "unreachable",
   page: "unreachable",
   call: "rpc-error",
   search: "tool-error",
@@ -139,7 +139,10 @@ async function readPinned(
 ): Promise<Reading> {
   const inTime = AbortSignal.timeout(timeoutMs);
   const block = await store.get(digest, AbortSignal.any([signal, inTime])).catch((error: unknown) => {
-    throw inTime.aborted ? new ReadingError("timeout", `nobody delivers the document within ${timeoutMs} ms`) : error;
+    if (inTime.aborted) throw new ReadingError("timeout", `nobody delivers the document within ${timeoutMs} ms`);
+    // What a store cannot do says nothing of the document.
+    const isMissing = error instanceof ConclaveError && error.code === "BLOCK_MISSING";
+    throw new ReadingError(isMissing ? "not-found" : "unreachable", messageOf(error));
   });
   const document = readDocument(digest, block);
   if (document === null) throw new ReadingError("not-text", "the block is no document: one string of bounded length");

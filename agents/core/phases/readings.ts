@@ -66,6 +66,12 @@ export function heardIn(book: RoundBook): readonly Said<Gathering>[] {
   });
 }
 
+/** SG12: what a seat says that it read, and the number in it. */
+interface ReadValue {
+  readonly text: string;
+  readonly number: CanonicalAnswer;
+}
+
 /** What the seats read, counted: per source and passage, the seats that named it; of a data question the numbers. */
 export class Readings implements Gathered {
   readonly equivocators: readonly SeatIndex[];
@@ -74,7 +80,7 @@ export class Readings implements Gathered {
   /** Per source: how many seats named a passage. */
   private readonly named: readonly ReadonlyMap<Digest, number>[];
   /** SG12: what stands at the source of a data question, as seats say. */
-  private readonly values: ReadonlyMap<SeatIndex, string>;
+  private readonly values: ReadonlyMap<SeatIndex, ReadValue>;
 
   constructor(book: RoundBook) {
     this.attempt = book.attempt;
@@ -83,7 +89,7 @@ export class Readings implements Gathered {
     this.heard = heard.map(({ body }) => body);
     this.values = new Map(
       heard.flatMap(({ seat, body: { sources } }) =>
-        sources.flatMap((one) => ("value" in one ? [[seat, one.value] as const] : [])),
+        sources.flatMap((one) => ("value" in one ? [[seat, this.valueOf(one.value)] as const] : [])),
       ),
     );
     this.named = sourcesOf(book.attempt.request.question).map((_, index) => {
@@ -111,25 +117,26 @@ export class Readings implements Gathered {
   /** SG12: the answer is the number that the seat itself said it read, and more than 1/3 of the seats read one that agrees. */
   private bearsData(seat: SeatIndex, answer: CanonicalAnswer, citations: readonly Citation[]): boolean {
     const value = this.values.get(seat);
-    const isCited = citations.length === 1 && citations[0]?.passage === value;
-    const isOwn = isCited && value !== undefined && this.numberOf(value).outcome === answer.outcome;
+    const isCited = citations.length === 1 && citations[0]?.passage === value?.text;
+    const isOwn = isCited && value?.number.outcome === answer.outcome;
     return isOwn && this.isHonest(this.agreeingWith(answer));
   }
 
   private agreeingWith(answer: CanonicalAnswer): number {
     const { terms } = this.attempt.request;
-    return [...this.values.values()].filter((value) => isSameAnswer(terms, this.numberOf(value), answer)).length;
+    return [...this.values.values()].filter(({ number }) => isSameAnswer(terms, number, answer)).length;
   }
 
-  private numberOf(value: string): CanonicalAnswer {
-    return dataNumber(grounded(this.attempt).request, value) as CanonicalAnswer;
+  /** Reads the number once: each is compared with all others. */
+  private valueOf(text: string): ReadValue {
+    return { text, number: dataNumber(grounded(this.attempt).request, text) as CanonicalAnswer };
   }
 
   /** SG8: true if something can be cited. */
   holdsAny(): boolean {
     return (
       this.named.some((seats) => [...seats.values()].some((count) => this.isHonest(count))) ||
-      [...this.values.values()].some((value) => this.isHonest(this.agreeingWith(this.numberOf(value))))
+      [...this.values.values()].some((value) => this.isHonest(this.agreeingWith(value.number)))
     );
   }
 

@@ -59,11 +59,17 @@ function isAsked(unit: string, question: string): boolean {
   const name = singular(unit);
   const names = NAMES.find((one) => one.includes(name)) ?? [name];
   if (NO_UNIT.has(name) || NO_UNIT.has(unit.toLowerCase())) return false;
-  // The s of "what's" is no word.
-  const words = new Set((question.match(/(?<![a-z]['\u2019]?)[a-z]+/gi) ?? []).map(singular));
-  return names.some((one) => (/[a-z]/.test(one) ? words.has(one) : question.includes(one)));
+  return names.some((one) => (/[a-z]/.test(one) ? hasWord(question, one) : question.includes(one)));
+}
+
+/**
+ * True if the word of small letters stands in the text, in any case, in singular or plural; the s of "what's" is no word. Numbers are read
+ * often: no list is made.
+ */
+function hasWord(text: string, word: string): boolean {
+  return new RegExp(String.raw`(?<![a-z]['\u2019]?)${word}s?(?![a-z])`, "i").test(text);
 }
 
 function singular(word: string): string {
-  return word.toLowerCase().replace(/(.)s$/, "$1");
+  return word.toLowerCase().replace(/(?<=.)s$/, "");
 }
