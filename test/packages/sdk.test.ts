@@ -76,6 +76,8 @@ describe("sdk: asking", () => {
     const misspelt = conclave.ask({ ...QUESTION, nonAnswers: "refuse" as "refused" });
     assert.match((await refuses(misspelt, "TERMS_INVALID", "nonAnswers")).message, /give one of accepted, refused/);
     await refuses(conclave.ask({ ...QUESTION, delay: 60, fee: ONE }), "TERMS_INVALID", "delay");
+    await refuses(conclave.ask({ ...QUESTION, seats: 7 } as typeof QUESTION), "TERMS_INVALID", "seats");
+    await refuses(conclave.ask({ kind: "boolean" } as typeof QUESTION), "TERMS_INVALID", "question");
     await refuses(conclave.ask({ ...QUESTION, question: "" }), "TERMS_INVALID", "question");
     await refuses(conclave.ask({ ...QUESTION, question: "\ud800" }), "TERMS_INVALID", "question");
     await refuses(conclave.ask({ ...QUESTION, question: "x".repeat(8_193) }), "QUESTION_TOO_LONG", "question");
@@ -171,6 +173,14 @@ describe("sdk: what goes wrong", () => {
     assert.match(revert.hint, /\w/);
     await refuses(conclave.actions.bond(99, ONE), "AGENT_NOT_REGISTERED", null);
     await refuses(conclave.actions.withdraw("token", ONE, "0xnonsense"), "USAGE", null);
+  });
+
+  it("tells a wrong address from a node that does not answer", async () => {
+    const elsewhere = createConclave({ publicClient, deployment: { ...world.deployment, oracle: account() } });
+    await refuses(elsewhere.quote(QUESTION), "CHAIN_NO_CONTRACT", "deployment");
+    const short = createConclave({ publicClient, deployment: { ...world.deployment, oracle: "0x12" } });
+    await refuses(short.quote(QUESTION), "USAGE", null);
+    await refuses(conclave.position(1, "0x12"), "USAGE", null);
   });
 
   it("finds out that the client serves another chain, or nothing", async () => {
