@@ -175,14 +175,6 @@ describe("sdk: what goes wrong", () => {
     await refuses(conclave.actions.withdraw("token", ONE, "0xnonsense"), "USAGE", null);
   });
 
-  it("tells a wrong address from a node that does not answer", async () => {
-    const elsewhere = createConclave({ publicClient, deployment: { ...world.deployment, oracle: account() } });
-    await refuses(elsewhere.quote(QUESTION), "CHAIN_NO_CONTRACT", "deployment");
-    const short = createConclave({ publicClient, deployment: { ...world.deployment, oracle: "0x12" } });
-    await refuses(short.quote(QUESTION), "USAGE", null);
-    await refuses(conclave.position(1, "0x12"), "USAGE", null);
-  });
-
   it("finds out that the client serves another chain, or nothing", async () => {
     const elsewhere = createConclave({ publicClient, deployment: { ...world.deployment, chainId: 1 } });
     await refuses(elsewhere.quote(QUESTION), "CHAIN_WRONG_ID", "publicClient");
