@@ -1,4 +1,4 @@
-import type { PublicClient } from "viem";
+import { BaseError, ContractFunctionZeroDataError, InvalidAddressError, type PublicClient } from "viem";
 import type { Client, Connection } from "../../agents/adapters/chain/connection.ts";
 import { lower } from "../../agents/adapters/chain/decode.ts";
 import { toChainError } from "../../agents/adapters/chain/errors.ts";
@@ -44,7 +44,14 @@ export function connectionOf(publicClient: PublicClient, deployment: ConclaveDep
       );
     } catch (error) {
       signal?.throwIfAborted();
-      throw toChainError(error, doing, null);
+      if (isCausedBy(error, ContractFunctionZeroDataError))
+        throw new CoreError(
+          "CHAIN_NO_CONTRACT",
+          `${doing}: there is no contract of Conclave at the address; correct the deployment`,
+          { field: "deployment" },
+        );
+      // viem refuses it before it asks the node.
+      throw isCausedBy(error, InvalidAddressError) ? error : toChainError(error, doing, null);
     }
   };
   return {
@@ -56,6 +63,10 @@ export function connectionOf(publicClient: PublicClient, deployment: ConclaveDep
     together: (request, signal) => call("Read a transaction", signal, (one) => one.request(request)),
     check: (signal) => call("Read the chain id", signal, async () => undefined),
   };
+}
+
+function isCausedBy(error: unknown, kind: new (...args: never[]) => Error): boolean {
+  return error instanceof BaseError && error.walk((cause) => cause instanceof kind) !== null;
 }
 
 /** viem's actions take no signal: whoever waits leaves, and the answer is dropped. */

@@ -15,11 +15,19 @@ export interface AskedTerms extends Partial<Omit<Terms, "protocol" | "kind">> {
   readonly protocol?: ProtocolId | number;
 }
 
+const TERMS = Object.keys(defaultTerms({ protocol: 0 }));
+/** What stands beside the terms of a question. */
+const BESIDE = ["question", "sources", "subscriptionId"];
+
 const KIND_TERMS: readonly KindTerm[] = ["options", "decimals", "tolerance"];
 
 /** Returns all terms, with the fee 0 where none is named. Throws PROTOCOL_UNKNOWN or TERMS_INVALID; the contract checks the rest. */
 export function termsOf({ protocol = "mbft", ...asked }: AskedTerms): Terms {
   const { kind } = asked;
+  // A misspelt one would be paid for without what it asks.
+  for (const [term, value] of Object.entries(asked))
+    if (value !== undefined && !TERMS.includes(term) && !BESIDE.includes(term))
+      throw invalid(term, "", `there is no such term; there are ${TERMS.join(", ")}`);
   for (const [term, values] of Object.entries(NAMED_TERMS) as [NamedTerm, readonly unknown[]][])
     if ((term === "kind" || asked[term] !== undefined) && !values.includes(asked[term]))
       throw invalid(term, asked[term], `give one of ${values.join(", ")}`);
@@ -37,6 +45,8 @@ export function termsOf({ protocol = "mbft", ...asked }: AskedTerms): Terms {
 
 /** Throws TERMS_INVALID or QUESTION_TOO_LONG. */
 export function requireQuestion(question: string): void {
+  // Forms and JavaScript give what they have.
+  if (typeof question !== "string") throw invalid("question", "", "it is no text");
   if (question === "") throw invalid("question", "", "it is empty");
   if (!question.isWellFormed()) throw invalid("question", "", "it is not well-formed Unicode");
   const bytes = utf8(question).length;

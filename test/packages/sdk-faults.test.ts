@@ -59,3 +59,15 @@ describe("sdk: faults", () => {
     assert.deepEqual((await open("http://127.0.0.1:9/").faults()).faults, faults);
   });
 });
+
+describe("sdk: addresses", () => {
+  it("tells a wrong one from a node that does not answer", async () => {
+    const question = { question: "Is 720 more than 500?", kind: "boolean" } as const;
+    const at = (oracle: `0x${string}`): Conclave =>
+      createConclave({ publicClient, deployment: { ...world.deployment, oracle } });
+    const nobodys = at(`0x${"77".repeat(20)}`).quote(question);
+    await assert.rejects(nobodys, { code: "CHAIN_NO_CONTRACT", field: "deployment" });
+    await assert.rejects(at("0x12").quote(question), { code: "USAGE", message: /Address "0x12" is invalid/ });
+    await assert.rejects(conclave.position(1, "0x12"), { code: "USAGE", message: /Address "0x12" is invalid/ });
+  });
+});

@@ -76,6 +76,8 @@ describe("sdk: asking", () => {
     const misspelt = conclave.ask({ ...QUESTION, nonAnswers: "refuse" as "refused" });
     assert.match((await refuses(misspelt, "TERMS_INVALID", "nonAnswers")).message, /give one of accepted, refused/);
     await refuses(conclave.ask({ ...QUESTION, delay: 60, fee: ONE }), "TERMS_INVALID", "delay");
+    await refuses(conclave.ask({ ...QUESTION, seats: 7 } as typeof QUESTION), "TERMS_INVALID", "seats");
+    await refuses(conclave.ask({ kind: "boolean" } as typeof QUESTION), "TERMS_INVALID", "question");
     await refuses(conclave.ask({ ...QUESTION, question: "" }), "TERMS_INVALID", "question");
     await refuses(conclave.ask({ ...QUESTION, question: "\ud800" }), "TERMS_INVALID", "question");
     await refuses(conclave.ask({ ...QUESTION, question: "x".repeat(8_193) }), "QUESTION_TOO_LONG", "question");

@@ -13,7 +13,10 @@ import { connectWallet, sees, visit, type RpcCall } from "./visit.ts";
 import { conclaveOf, startDashboardWorld, type DashboardWorld } from "./world.ts";
 
 const QUESTION = "Policy: refunds within 60 days. Facts: after 118 days. Is the refund due?";
-const HOSTILE = `Is 2 > 1? <img src=x onerror="document.title='owned'"> \u202Ekcab`;
+const MARKUP = `Is 2 > 1? <img src=x onerror="document.title='owned'">`;
+/** It turns itself around, holds tags, which only models see, and a letter whose accents would cover the lines above. */
+const HOSTILE = `${MARKUP} \u202Ekcab \u{e0068}\u{e0069} Z${"\u0301".repeat(40)}`;
+const SHOWN = `${MARKUP} \ufffdkcab \ufffd\ufffd Z${"\u0301".repeat(4)}\ufffd`;
 
 let world: DashboardWorld;
 let conclave: Conclave;
@@ -98,7 +101,7 @@ describe("page: decisions", () => {
     assert.equal(await page.locator("main img:not([aria-label]), main b").count(), 0);
     assert.equal(await page.title(), "Conclave");
     const heading = await page.getByRole("heading", { level: 1 }).innerText();
-    assert.equal(heading, HOSTILE.replace("\u202E", "\ufffd"));
+    assert.equal(heading, SHOWN);
     const width = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth] as const);
     assert.ok(width[0] <= width[1], "a long word makes the page wider than the window");
   });
@@ -412,9 +415,12 @@ describe("page: what goes wrong around it", () => {
     await sees(page, "This page needs to know where your Conclave is.");
   });
 
-  it("says that the node serves another chain, and that an address holds no Conclave", async (context) => {
+  it("says that the node serves another chain, that an address holds no Conclave, and that config.json is wrong", async (context) => {
     const elsewhere = await visit(context, world, { config: { ...world.config, chainId: 1, burnerKey: undefined } });
     await sees(elsewhere.page, "The node serves another chain");
+    const config = { ...world.config, oracle: world.accounts[0]?.address };
+    const nowhere = await visit(context, world, { route: "/ask", config });
+    await sees(nowhere.page, "There is no Conclave at this address");
     const served = await visit(context, world, { config: { ...world.config, chainId: "x" } });
     await sees(served.page, /config\.json beside this page: .*chainId/);
   });

@@ -29,14 +29,14 @@ export function AgentsPage(): ReactElement {
             <thead>
               <tr>
                 <th scope="col">Agent</th>
-                <th scope="col">Model, as declared</th>
-                <th scope="col">State</th>
-                <th scope="col" className="right">
-                  Reputation
-                </th>
                 <th scope="col" className="right">
                   Stake
                 </th>
+                <th scope="col" className="right">
+                  Reputation
+                </th>
+                <th scope="col">State</th>
+                <th scope="col">Model, as declared</th>
                 <th scope="col" className="right">
                   Commission
                 </th>
@@ -48,15 +48,15 @@ export function AgentsPage(): ReactElement {
                   <th scope="row">
                     <Link href={`/agents/${agent.agentId}`}>Agent {agent.agentId}</Link>
                   </th>
-                  <td>
-                    <Quoted text={agent.model} most={48} />
-                  </td>
-                  <td>{stateOf(agent)}</td>
-                  <td className="right">{percent(agent.reputation)}</td>
-                  <td className="right">
+                  <td className="right number">
                     {terms === undefined
                       ? "…"
                       : amount(agent.stake, terms.stakeToken.decimals, terms.stakeToken.symbol)}
+                  </td>
+                  <td className="right number">{percent(agent.reputation)}</td>
+                  <td>{stateOf(agent)}</td>
+                  <td>
+                    <Quoted text={agent.model} most={48} />
                   </td>
                   <td className="right">{percent(agent.commission)}</td>
                 </tr>

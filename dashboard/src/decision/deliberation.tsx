@@ -16,10 +16,14 @@ interface Props {
   readonly committee: Extract<Stage, { kind: "decided" }>["committee"];
 }
 
+/** Messages that are read before the page says how many. Most transcripts have fewer. */
+const SHOWN_EACH = 100;
+
 /** The argument behind a decision, from its transcript. */
 export function Deliberation({ requestId, decision, committee }: Props): ReactElement {
   const { publicClient, settings } = useDashboard();
   const hasGateway = settings.gateways.length > 0;
+  const [progress, setProgress] = useState("");
   const transcript = useQuery({
     queryKey: ["transcript", settings, String(requestId), decision.transcript],
     enabled: hasGateway,
@@ -27,7 +31,10 @@ export function Deliberation({ requestId, decision, committee }: Props): ReactEl
     queryFn: async ({ signal }) => {
       const { readTranscript } = await import("../../../sdk/src/verify/index.ts");
       const blocks = settings.gateways.map((gateway) => ({ gateway }));
-      return readTranscript({ publicClient, deployment: settings, requestId, blocks, signal });
+      const onProgress = (step: string, done: number, total: number): void => {
+        if (step === "messages" && done % SHOWN_EACH === 0) setProgress(`${done} of ${plural(total, "message")}`);
+      };
+      return readTranscript({ publicClient, deployment: settings, requestId, blocks, onProgress, signal });
     },
   });
   const read = transcript.data ?? null;
@@ -44,7 +51,7 @@ export function Deliberation({ requestId, decision, committee }: Props): ReactEl
     );
   return (
     <section className="stack" aria-label="The argument">
-      {transcript.isPending && <p className="loading">Reading the transcript…</p>}
+      {transcript.isPending && <p className="loading">Reading the transcript… {progress}</p>}
       {transcript.error !== null && <Trouble error={transcript.error} onRetry={() => void transcript.refetch()} />}
       {transcript.data === null && <p>This page cannot read the transcript: it does not know the protocol.</p>}
       {read !== null && argument !== null && (

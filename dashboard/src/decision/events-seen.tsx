@@ -163,7 +163,7 @@ function Chooser({ messages, index, onChoose }: ChooserProps): ReactElement {
   const bySeat = Map.groupBy(messages.keys(), (one) => messages[one]?.seat ?? 0);
   const own = (bySeat.get(seat) ?? []).toSorted((a, b) => (messages[a]?.round ?? 0) - (messages[b]?.round ?? 0));
   return (
-    <div className="columns">
+    <div className="columns chooser">
       <Choice
         label="Seat"
         value={String(seat)}

@@ -7,12 +7,18 @@ interface Props {
   readonly most?: number;
 }
 
-/** Characters that steer a terminal or turn the direction of text around. */
-// eslint-disable-next-line no-control-regex
-const STEERING = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+/**
+ * Characters that steer a terminal, turn the direction of text around, or are not seen though models read them, such as tags. Joiners and
+ * breaks of words stay: emoji, Persian and Khmer need them.
+ */
+const HIDDEN =
+  // eslint-disable-next-line no-control-regex
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e0fff}]/gu;
+/** Marks on one letter; a pile of them would cover the lines above and below. */
+const PILED = /(\p{M}{4})\p{M}+/gu;
 
-/** A text of a stranger: it cannot turn the direction of what stands beside it, and its length is bounded. */
+/** A text of a stranger: it cannot turn or cover what stands beside it, hides nothing, and its length is bounded. */
 export function Quoted({ text, most = 8_192 }: Props): ReactElement {
   const shown = text.length > most ? `${text.slice(0, most)}…` : text;
-  return <bdi className="quoted">{shown.replaceAll(STEERING, "\ufffd")}</bdi>;
+  return <bdi className="quoted">{shown.replaceAll(HIDDEN, "\ufffd").replaceAll(PILED, "$1\ufffd")}</bdi>;
 }

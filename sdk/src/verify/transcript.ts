@@ -5,6 +5,7 @@ import { readDeliberation, type Spoken } from "../../../agents/node/audit/delibe
 import type { VerifyReport } from "../../../agents/node/audit/report.ts";
 import { guarded } from "../errors.ts";
 import { auditOf, type AuditRequest } from "./audit.ts";
+import { breathing } from "./breathing.ts";
 
 /** What a message says: dag-cbor as JSON, with bytes in hexadecimal. Texts are strangers'. */
 export type Said = null | boolean | number | string | readonly Said[] | { readonly [key: string]: Said };
@@ -42,12 +43,14 @@ export interface Transcript {
 /**
  * Reads the transcript of the standing decision: hashes and signatures are checked, but nothing is proven, because the
  * protocol is not run again. Null while no decision stands, and if this version does not know the protocol. Rejects with
- * a ConclaveError, e.g. CHAIN_UNREACHABLE, REQUEST_UNKNOWN or NETWORK_FAILED.
+ * a ConclaveError, e.g. CHAIN_UNREACHABLE, REQUEST_UNKNOWN or NETWORK_FAILED. It checks thousands of signatures where a committee of 31
+ * ran a hashgraph, which takes seconds: a page stays responsive meanwhile, and `onProgress` tells how far it is.
  */
 export function readTranscript(request: AuditRequest): Promise<Transcript | null> {
   return guarded(async () => {
     const options = await auditOf(request);
-    const { report, deliberation } = await readDeliberation({ ...options, replays: false });
+    const store = breathing(options.store);
+    const { report, deliberation } = await readDeliberation({ ...options, store, replays: false });
     if (deliberation === null || report.decision === null || report.root === null) return null;
     const { protocol, attempt, messages, reasons } = deliberation;
     const { id, version, title } = protocol;
