@@ -305,7 +305,8 @@ describe("secured requests", () => {
       expect(((await token.balanceOf(alice.address)) as bigint) + credit - before).to.equal(gain * fullUnit);
       const [liar, , , honest] = committed.rounds[0]!.committee.map((seat) => Number(agentOf(seat)));
       const pay = (await registry.rewardsOf(liar, operator.address, Currency.Token)) as bigint;
-      expect(pay).to.be.closeTo(paid * fullUnit, 1n);
+      // The division by shares rounds down.
+      expect(paid * fullUnit - pay <= 1n).to.equal(true);
       expect((await registry.getAgent(honest)).reputation).to.equal(reputation);
     }
   });
