@@ -61,7 +61,7 @@ describe("reading a call", () => {
       title: "",
       text: String(2n ** 200n),
       isCut: false,
-      extractor: { name: "abi", version: "1" },
+      extractor: { name: "abi", version: "2" },
     });
     const abi = parseAbi(["function balanceOf(address) view returns (uint256)"]);
     const sent = encodeFunctionData({ abi, args: [CONTRACT] });
@@ -91,8 +91,8 @@ describe("reading a call", () => {
   });
 
   it("EV13: encodes each type of argument, and writes each type of value as a source would", async () => {
-    const types = ["address", "bool", "int8", "uint64", "bytes4", "bytes", "string"];
-    const values = [CONTRACT, true, -5, 7n, "0x01020304", "0xab", "two\nlines"];
+    const types = ["address", "bool", "int8", "uint64", "bytes4", "bytes", "string", "string"];
+    const values = [CONTRACT, true, -5, 7n, "0x01020304", "0xab", "two\nlines", "0xAB"];
     const data = encodeAbiParameters(
       types.map((type) => ({ type })),
       values,
@@ -106,7 +106,7 @@ describe("reading a call", () => {
     assert.equal(reading.kind, "read");
     assert.equal(
       reading.snapshot.text,
-      JSON.stringify([CONTRACT, "true", "-5", "7", "0x01020304", "0xab", "two\nlines"]),
+      JSON.stringify([CONTRACT, "true", "-5", "7", "0x01020304", "0xab", "two\nlines", "0xAB"]),
     );
     const abi = parseAbi(["function f(address, bool, int8, uint64, bytes4, bytes)"]);
     const sent = encodeFunctionData({ abi, args: [CONTRACT, true, -5, 7n, "0x01020304", "0xab"] });

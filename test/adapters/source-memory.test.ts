@@ -46,6 +46,8 @@ const pages: Readonly<Record<string, (response: ServerResponse) => void>> = {
   "/attributes": (response) =>
     response.writeHead(200, HTML).end(`<p ${Array.from({ length: FULL / 10 }, (_, at) => `a${at}=1`).join(" ")}>x</p>`),
   "/words": (response) => response.writeHead(200, HTML).end(`<p>${"word ".repeat(FULL / 5)}</p>`),
+  "/marks": (response) =>
+    response.writeHead(200, { "content-type": "text/plain" }).end(`q${"\u0301\u0323".repeat(FULL / 4)}`),
   "/brackets": (response) => response.writeHead(200, JSON_TYPE).end("[".repeat(FULL)),
   "/keys": (response) => response.writeHead(200, JSON_TYPE).end(`[${"{},".repeat(FULL / 3)}0]`),
   "/values": (response) =>
@@ -76,6 +78,7 @@ describe("memory of reading", () => {
     ["/unclosed", "too-large"],
     ["/attributes", "too-large"],
     ["/words", "read"],
+    ["/marks", "read"],
     ["/brackets", "too-large"],
     ["/keys", "too-large"],
     ["/values", "read"],

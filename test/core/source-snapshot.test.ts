@@ -7,6 +7,8 @@ import { decodeSnapshot, readingOf, READING_FAILURES, type Snapshot } from "../.
 import { truncateText, isNormalised, normaliseText } from "../../agents/core/sources/text.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { anyText } from "../support/any-text.ts";
+import { assertBelow } from "../support/assertions.ts";
+import { processorMs } from "../support/processor-time.ts";
 
 const SEEN = {
   source: "https://example.com/#/a",
@@ -145,6 +147,20 @@ describe("snapshots of sources", () => {
       ),
       { numRuns: 3_000, seed: 1 },
     );
+  });
+
+  it("EV9: marks without end take no time, and 30 of them stay", async () => {
+    // Sorting them would take minutes, in which nothing could end the thread.
+    const endless = "\u0301\u0323".repeat(60_000);
+    let text = "";
+    const tookMs = await processorMs(() => {
+      text = normaliseText(`q${endless} q${endless}`);
+    });
+    assertBelow(tookMs, 1_000);
+    const one = `q${"\u0323".repeat(15)}${"\u0301".repeat(15)}`;
+    assert.equal(text, `${one} ${one}`);
+    const double = normaliseText(`q${"\u0344".repeat(40)}`);
+    assert.equal(normaliseText(double), double);
   });
 
   it("EV9: a long text is cut between characters, says so, and is the longest that fits", () => {

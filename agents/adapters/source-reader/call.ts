@@ -17,7 +17,7 @@ import type { SourcesConfig } from "./config.ts";
 import { ReadingError } from "./failure.ts";
 
 /** EV13: how the text of what a call returns is made. */
-const ABI_EXTRACTOR = { name: "abi", version: "1" };
+const ABI_EXTRACTOR = { name: "abi", version: "2" };
 
 /** EV13: below what RPCs allow a call by themselves, which differs. So a call ends alike on all of them. */
 const MOST_GAS = 25_000_000n;
@@ -117,7 +117,7 @@ function isOutOfGas(error: unknown): boolean {
 
 /** EV13: one value is its own text; several are a JSON array of their texts. */
 function readingOfCall(source: CallSource, data: Hex): Reading {
-  const texts = decoded(source.returns, data).map(literal);
+  const texts = decoded(source.returns, data).map((value, at) => literal(value, source.returns[at]));
   return readingOf({
     source: source.text,
     finalUrl: source.text,
@@ -142,9 +142,9 @@ function decoded(returns: readonly string[], data: Hex): readonly unknown[] {
   }
 }
 
-/** As a source writes arguments. */
-function literal(value: unknown): string {
-  return typeof value === "string" && /^0x[0-9a-fA-F]*$/.test(value) ? value.toLowerCase() : String(value);
+/** As a source writes arguments; a string as it is, also one that looks like an address. */
+function literal(value: unknown, type: string | undefined): string {
+  return type === "address" ? String(value).toLowerCase() : String(value);
 }
 
 function hasCause(error: unknown, kind: abstract new (...args: never[]) => Error): boolean {

@@ -1,8 +1,8 @@
 import { utf8 } from "../encoding/bytes.ts";
 
 /**
- * EV9: the one normalisation of the text of snapshots. All lists are fixed; only the normal form C depends on the engine's Unicode
- * tables, so that it runs where a text enters and never in a replay.
+ * EV9: the one normalisation of the text of snapshots. All lists are fixed; only the normal form C, and what is a mark, depend on the
+ * engine's Unicode tables, so that it runs where a text enters and never in a replay.
  */
 
 const LINE_BREAK = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/gu;
@@ -15,16 +15,30 @@ const INVISIBLE =
 const LOOSE =
   /[\t\v\f\r\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]| {2}| \n|\n |\n\n|^[ \n]|[ \n]$/u;
 
-/** Visible characters in form C; a run of white space is one line break if it has any, else one space; nothing at the ends. */
+/**
+ * More marks on one character than any script has. Engines sort marks in time that grows with the square of their number, in one step
+ * that nothing ends: some megabytes of them would stop a thread for an hour.
+ */
+const TOO_MANY_MARKS = /(\p{M}{30})\p{M}+/gu;
+
+/**
+ * Visible characters in form C, with 30 marks on one at most; a run of white space is one line break if it has any, else one space; nothing
+ * at the ends.
+ */
 export function normaliseText(text: string): string {
-  return text
-    .toWellFormed()
-    .replaceAll(LINE_BREAK, "\n")
-    .replaceAll(INVISIBLE, "")
-    .replaceAll(SPACE, " ")
-    .replaceAll(/ ?\n[ \n]*/g, "\n")
-    .replaceAll(/^[ \n]+|[ \n]+$/g, "")
-    .normalize("NFC");
+  return (
+    text
+      .toWellFormed()
+      .replaceAll(LINE_BREAK, "\n")
+      .replaceAll(INVISIBLE, "")
+      .replaceAll(SPACE, " ")
+      .replaceAll(/ ?\n[ \n]*/g, "\n")
+      .replaceAll(/^[ \n]+|[ \n]+$/g, "")
+      .replaceAll(TOO_MANY_MARKS, "$1")
+      .normalize("NFC")
+      // In form C one mark can be two.
+      .replaceAll(TOO_MANY_MARKS, "$1")
+  );
 }
 
 /** Whether a text is as `normaliseText` leaves it, its normal form aside. */
