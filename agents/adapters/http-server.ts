@@ -29,7 +29,7 @@ export interface HttpServerOptions {
 export interface HttpServerLimits {
   /** Answers under way at the same time; further requests are told to come later. */
   readonly concurrency: number;
-  /** Requests that one address may send in a window. */
+  /** Requests that one address, or one /64 network of IPv6, may send in a window. */
   readonly requests: number;
   readonly windowMs: number;
 }
@@ -37,6 +37,22 @@ export interface HttpServerLimits {
 /** True if the host name means this machine itself. */
 export function isLoopback(host: string): boolean {
   return /^(127(\.\d{1,3}){3}|::1|localhost)$/.test(host);
+}
+
+/**
+ * Returns whose requests count together: an IPv4 address, or the /64 network of an IPv6 address, which one machine has whole.
+ * @param address as a socket names it
+ */
+export function countedAs(address = ""): string {
+  const text = address.replace(/^::ffff:(?=[\d.]+$)/, "");
+  if (!text.includes(":")) return text;
+  const [before = [], after] = text.split("::").map((part) => part.split(":").filter(Boolean));
+  const missing = after === undefined ? 0 : 8 - before.length - after.length;
+  const groups = [...before, ...Array.from({ length: missing }, () => "0"), ...(after ?? [])];
+  return groups
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(":");
 }
 
 /** True if the request names this machine. */
@@ -67,7 +83,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     request.resume();
     places.work(request.socket, response);
     response.setHeaders(new Headers(options.headers?.(request)));
-    if (!admit(request.socket.remoteAddress ?? "")) {
+    if (!admit(countedAs(request.socket.remoteAddress))) {
       refused += 1;
       refuse(response, 429, "too many requests", { "retry-after": String(Math.ceil(limits.windowMs / 1_000)) });
       return;
@@ -162,6 +178,8 @@ async function listen(server: Server, { name, host, port }: HttpServerOptions): 
     );
     server.listen(port, host, resolve);
   });
+  // A connection that the system cannot accept is lost, and must not end the process.
+  server.on("error", () => undefined);
 }
 
 /** Counts requests by address in windows of time. */

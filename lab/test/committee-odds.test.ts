@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import {
   appealSizes,
@@ -108,6 +109,34 @@ describe("committee odds", () => {
   it("appeals: each committee has twice as many seats and one", () => {
     assert.deepEqual(appealSizes(4, 2), [4, 9, 19]);
     assert.deepEqual(appealSizes(13, 2), [13, 27, 55]);
+  });
+
+  it("how often liars hang one of the two committees that could overturn theirs: docs/spec/security.md", () => {
+    const page = readFileSync(new URL("../../docs/spec/security.md", import.meta.url), "utf8");
+    /** P(one of the committees hangs or stays silent, and no retry is left); all committees share the retries. */
+    const fails = ([n, ...later]: readonly number[], retries: number, share: Ratio): number => {
+      if (n === undefined) return 0;
+      const hangs = value(binomialTail(n, n - quorumOf(n) + 1, share));
+      const again = retries === 0 ? 1 : fails([n, ...later], retries - 1, share);
+      return hangs * again + (1 - hangs) * fails(later, retries, share);
+    };
+    const columns = [
+      [4, [0, 1, 2, 3]],
+      [7, [0, 1]],
+      [13, [0, 1]],
+    ] as const;
+    for (const [who, share] of [
+      ["a fifth", ratio(1, 5)],
+      ["a third", ratio(1, 3)],
+    ] as const) {
+      const cells = columns.flatMap(([first, allowed]) =>
+        allowed.map((retries) => {
+          const percent = 100 * fails(appealSizes(first, 2).slice(1), retries, share);
+          return `${percent.toFixed(percent < 1 ? 1 : 0)} %`;
+        }),
+      );
+      assert.ok(page.includes(`| ${who} of the stake | ${cells.join(" | ")} |`), cells.join(" | "));
+    }
   });
 
   it("shows three significant digits, rounded to nearest", () => {

@@ -119,6 +119,7 @@ const slow: Readonly<Record<string, string>> = {
   "test/adapters/model-llama-thinking.test.ts": "asks the embedded model",
   "test/adapters/model-llama.test.ts": "asks the embedded model",
   "test/adapters/network.test.ts": "starts libp2p nodes and waits for time-outs",
+  "lab/test/bench-committee.test.ts": "asks the embedded model",
   "lab/test/conformance.test.ts": "starts commands",
   "lab/test/gas-all-in.test.ts": "starts a chain",
   "lab/test/gas-floor.test.ts": "starts a chain",

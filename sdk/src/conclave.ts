@@ -8,7 +8,7 @@ import { readTerms, type ChainTerms, type Holdings, type Subscription } from "..
 import { ConclaveError as CoreError } from "../../agents/core/errors.ts";
 import type { RequestState } from "../../agents/core/request/events.ts";
 import { awaitedOf, isFinal, lastRound, progressOf, type Progress } from "../../agents/core/request/progress.ts";
-import type { Address, AgentId, Currency, RequestId } from "../../agents/core/types.ts";
+import type { Address, AgentId, Currency, Request, RequestId, Round } from "../../agents/core/types.ts";
 import type { AgentRecord, ChainReader, OperatorActions, Receipt, StakePosition } from "../../agents/ports/chain.ts";
 import type { AgentHistory, RequestMoney } from "../../agents/ports/history.ts";
 import { connectionOf, type ConclaveDeployment } from "./connection.ts";
@@ -96,8 +96,8 @@ export interface Conclave {
   money(requestId: bigint, signal?: AbortSignal): Promise<RequestMoney | null>;
   /** Returns what an appeal against the standing decision costs, in the request's currency. */
   appealBond(requestId: bigint, signal?: AbortSignal): Promise<bigint>;
-  /** Calls a larger committee, and pays the bond. */
-  appeal(requestId: bigint): Promise<Receipt>;
+  /** Calls a larger committee, and pays the bond. With `mostBond` it rejects where the bond is higher, e.g. since another decision stands. */
+  appeal(requestId: bigint, mostBond?: bigint): Promise<Receipt>;
   /** Takes a request of this account back, while nobody can know its committee. */
   cancel(requestId: bigint): Promise<Receipt>;
   agents(signal?: AbortSignal): Promise<readonly AgentRecord[]>;
@@ -197,11 +197,13 @@ function asking({
         const progress = await context.progress(requestId, signal);
         return readBond(connection, progress.request, requireProvisional(progress).round, signal);
       }),
-    appeal: (requestId) =>
+    appeal: (requestId, mostBond) =>
       guarded(async () => {
         const account = await context.actions();
         const progress = await context.progress(requestId);
-        return account.appeal(progress.request, requireProvisional(progress));
+        const last = requireProvisional(progress);
+        if (mostBond !== undefined) await requireBond(connection, progress.request, last.round, mostBond);
+        return account.appeal(progress.request, last);
       }),
     cancel: (requestId) =>
       guarded(async () => {
@@ -327,6 +329,15 @@ async function readProgress(reader: ChainReader, requestId: RequestId, signal?: 
   if (progress !== null) return progress;
   throw new CoreError("REQUEST_UNKNOWN", `Read request ${requestId}: its question cannot be read from the chain`, {
     field: "requestId",
+  });
+}
+
+/** Throws USAGE where an appeal costs more. */
+async function requireBond(connection: Connection, request: Request, round: Round, most: bigint): Promise<void> {
+  const bond = await readBond(connection, request, round);
+  if (bond <= most) return;
+  throw new CoreError("USAGE", `Appeal against request ${request.id}: the bond is ${bond}, more than ${most}`, {
+    field: "mostBond",
   });
 }
 

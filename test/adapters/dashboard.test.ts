@@ -99,7 +99,7 @@ describe("the dashboard's files", () => {
       );
   });
 
-  it("stand beside a gateway's blocks, and any origin may read a refusal", async () => {
+  it("stand beside a gateway's blocks, which any origin may read, refusals included; the config only the dashboard's own", async () => {
     const store = await createFolderContentStore(join(folder, "blocks"));
     const digest = await store.put(freshBlock().bytes);
     const dashboard = await readDashboard(join(folder, "dist"), () => ({}));
@@ -108,6 +108,9 @@ describe("the dashboard's files", () => {
     assert.equal((await fetch(`${gateway.url}/ipfs/${cidString(digest)}?format=raw`)).status, 200);
     const refused = await fetch(`${gateway.url}/ipfs/nothing`);
     assert.deepEqual([refused.status, refused.headers.get("access-control-allow-origin")], [400, "*"]);
+    // It names the RPC's URL, which may hold a key.
+    const config = await fetch(`${gateway.url}/config.json`);
+    assert.deepEqual([config.status, config.headers.get("access-control-allow-origin")], [200, null]);
     await gateway.close();
     await store.close();
   });

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
+import type { Server } from "node:http";
 import { connect, type Socket } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { createParser, type EventSourceMessage } from "eventsource-parser";
@@ -224,6 +226,19 @@ describe("LV5: hostile watchers", () => {
     for (const socket of idle) socket.destroy();
     watcher.leave();
     late.leave();
+  });
+
+  it("outlasts connections that the system cannot accept", async (context) => {
+    const server = await serve(context);
+    const servers = new Set<Server>();
+    const remember = (message: unknown): unknown => servers.add((message as { readonly server: Server }).server);
+    subscribe("http.server.request.start", remember);
+    context.after(() => unsubscribe("http.server.request.start", remember));
+    const watcher = await watch(`${server.url}${PATH}`, 0);
+    for (const one of servers) for (let times = 0; times < 3; times++) one.emit("error", new Error("accept ENFILE"));
+    server.feed.tell(attempt, ballot(0));
+    assert.deepEqual([servers.size, (await watcher.upTo(1)).length], [1, 1]);
+    watcher.leave();
   });
 
   it("cuts a header without an end", async (context) => {

@@ -3,12 +3,14 @@ import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, it, type TestContext } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { liveConfigSchema } from "../../agents/adapters/live/config.ts";
 import { startLiveStreams, type LiveStreams } from "../../agents/adapters/live/live-server.ts";
 import { encodeLiveEvent, type LiveEvent } from "../../agents/core/encoding/live-events.ts";
 import type { Message, SeatIndex } from "../../agents/core/types.ts";
 import { watchLive, type LiveState } from "../../sdk/src/verify/index.ts";
 import { attemptOf, signMessage } from "../support/core/committee.ts";
+import { until } from "../support/until.ts";
 
 const attempt = attemptOf(4);
 const commitment = (seat: number, first = 0): Message =>
@@ -101,6 +103,38 @@ describe("LV7: a reader of live streams", () => {
     const state = await watchUntil([url], ({ messages }) => messages.length === 3);
     assert.deepEqual(asked, ["/live/7/0", "/live/7/0?after=00000001-0", "/live/7/0?after=00000001-1"]);
     assert.equal(state.messages.length, 3);
+  });
+
+  it("does not come back to a stream that has told too much", async (context) => {
+    let [asked, left] = [0, 0];
+    const line = "x".repeat(65_536);
+    const endless = await hostile(context, (_, response) => {
+      asked += 1;
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      const flood = setInterval(() => response.write(`:${line}\n\n`), 1);
+      response.on("close", () => {
+        clearInterval(flood);
+        left += 1;
+      });
+    });
+    const watching = new AbortController();
+    const { domain: deployment, request, committee } = attempt;
+    const states = watchLive({
+      deployment,
+      request,
+      attempt: 0,
+      committee,
+      streams: [endless],
+      signal: watching.signal,
+    });
+    const watched = (async () => {
+      for await (const _ of states);
+    })().catch(() => undefined);
+    await until(() => left === 1);
+    await sleep(2_000);
+    watching.abort();
+    await watched;
+    assert.equal(asked, 1);
   });
 
   it("counts the seats of the latest ballot, and shows the decision that they signed", async (context) => {

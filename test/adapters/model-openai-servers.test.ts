@@ -243,6 +243,7 @@ describe("model: openai, P8: an attempt and the budget", () => {
     ["takes the most when a stream breaks off", [cut, answers], most + 23],
     ["takes the most when a server counts no tokens", [uncounted], most],
     ["takes the most when a server's count is impossible", [negative], most],
+    ["takes the most when a server counts more than any model reads", [counting(Number.MAX_SAFE_INTEGER)], most],
     [
       "takes nothing when a server redirects",
       [(_, response) => reply(response, 307, "", { location: "/v2" }), answers],

@@ -140,6 +140,20 @@ describe("model pull: a download", () => {
     assert.equal((await pull()).sha256, sha256);
   });
 
+  it("goes on after a range that ends before the file does", async () => {
+    await pullHalf(V1);
+    server.asked.length = 0;
+    server.handle((_, response) => {
+      if (server.asked.length > 1) return false;
+      const place = `bytes ${HALF}-${HALF + 9}/${bytes.length}`;
+      response.writeHead(206, { "content-range": place, "content-length": 10, etag: V1 });
+      response.end(bytes.subarray(HALF, HALF + 10));
+      return true;
+    });
+    assert.equal((await pull()).sha256, sha256);
+    assert.equal(server.asked[1]?.range, `bytes=${HALF + 10}-`);
+  });
+
   it("begins again where the server ignores ranges", async () => {
     await pullHalf(V1);
     server.handle((_, response) => {

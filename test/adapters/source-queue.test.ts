@@ -41,6 +41,19 @@ describe("the queue of readings", () => {
     assert.equal(begun.length, 6);
   });
 
+  it("EV14: where one thing is done at one time, a question with four slow sources keeps another one waiting for one of them", async () => {
+    const { begun, read, end } = table(createFairQueue(1, 1));
+    const [slow, late] = [question(), question()];
+    const all = ["a1", "a2", "a3", "a4"].map((name) => read(name, slow.signal));
+    all.push(read("b1", late.signal), read("b2", late.signal));
+    await settled();
+    for (const name of ["a1", "b1", "a2", "b2", "a3", "a4"]) {
+      assert.equal(begun.at(-1), name);
+      await end(name);
+    }
+    await Promise.all(all);
+  });
+
   it("EV14: questions that run as many readings are served in the order in which they came", async () => {
     const { begun, read, end } = table(createFairQueue(1, 1));
     const all = ["a", "b", "c"].map((name) => read(name, question().signal));

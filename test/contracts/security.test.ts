@@ -117,6 +117,18 @@ describe("secured requests", () => {
     expect([await isActive(first!), await isActive(second!)]).to.deep.equal([true, false]);
   });
 
+  it("ST5: a sixteenth more than the least stake keeps an agent in the draw after a slice, a twentieth does not", async () => {
+    const setting = await loadFixture(least);
+    const { world, operator, slasher } = setting;
+    const committed = await overturned(setting);
+    const [first, second] = signersOf(committed);
+    await world.registry.connect(operator).bond(first, minStake / 16n);
+    await world.registry.connect(operator).bond(second, minStake / 20n);
+    await slasher.submitOverturned(...recordOf(committed), 0, 1);
+    const isActive = async (agentId: number): Promise<boolean> => (await world.registry.getAgent(agentId)).active;
+    expect([await isActive(first!), await isActive(second!)]).to.deep.equal([true, false]);
+  });
+
   it("SC2: more than a third of the seats of both larger committees were right before they saw the others' answers", async () => {
     const setting = await loadFixture(full);
     const committed = await settle(setting.world, await play(setting, [no, knownTo(9, 4), knownTo(19, 7)]));
@@ -276,6 +288,26 @@ describe("secured requests", () => {
     await submitEquivocation(world, equivocation(world, committed, { index: 0, seat: 1 }));
     expect(await stakeOf(world, second!)).to.equal(((maxStake - slice) * 9n) / 10n);
     expect(await slasher.isConsumed(second, committed.request.id, 0)).to.equal(true);
+  });
+
+  it("SE10: liars keep their pay where the committee that an appeal against the correction called hangs", async () => {
+    const lie = { ...no, shares: "0x01000000", reputationChanges: "0x03ff" };
+    for (const [last, gain, paid, reputation] of [
+      [hung, -18n, 8n, 800_000n],
+      [yes, 4n, 0n, 1_000_000n],
+    ] as const) {
+      const setting = await loadFixture(full);
+      const { world, alice, operator } = setting;
+      const { token, oracle, registry } = world;
+      const before = (await token.balanceOf(alice.address)) as bigint;
+      const committed = await settle(world, await play(setting, [lie, yes, last]));
+      const credit = (await oracle.creditOf(alice.address, Currency.Token)) as bigint;
+      expect(((await token.balanceOf(alice.address)) as bigint) + credit - before).to.equal(gain * fullUnit);
+      const [liar, , , honest] = committed.rounds[0]!.committee.map((seat) => Number(agentOf(seat)));
+      const pay = (await registry.rewardsOf(liar, operator.address, Currency.Token)) as bigint;
+      expect(pay).to.be.closeTo(paid * fullUnit, 1n);
+      expect((await registry.getAgent(honest)).reputation).to.equal(reputation);
+    }
   });
 
   it("M6: an appeal whose committee hangs gives the bond back less what the committee earned", async () => {

@@ -18,6 +18,20 @@ function canonicalAnswer(terms: Terms, text: string, question = ""): CanonicalAn
 }
 
 describe("numbers as they are written", () => {
+  it("EQ5 takes no s for a unit that every question names, nor the end of What's for a unit", () => {
+    for (const question of ["Within how many minutes?", "What's the time in minutes?", "In how many minutes’s time?"])
+      for (const input of ["90 s", "90s", "90 S"]) assert.equal(canonicalAnswer(numberTerms(0), input, question), null);
+    assert.equal(canonicalAnswer(numberTerms(0), "90 minutes", "What is the minute's number?")?.text, "90");
+    assert.equal(canonicalAnswer(numberTerms(0), "90 s", "How many s does it take?")?.text, "90");
+  });
+
+  it("EQ5 takes off no word that turns a number around, so that opposite answers are not one", () => {
+    const question =
+      "In what year, BC or AD, and at what hour, am or pm; how many degrees north, south, east or west; how much lower, higher, earlier, later, behind or ahead; 2 lakh, 3 crore";
+    for (const word of ["BC", "am", "pm", "South", "west", "lower", "earlier", "behind", "lakh"])
+      assert.equal(canonicalAnswer(numberTerms(0), `44 ${word}`, question), null, word);
+  });
+
   it("EQ5 reads numbers with groups of thousands, a full stop, and the unit that the question names", () => {
     const question = "Within how many days must the $2 be paid, and at what percentage? The river Po is 650 km long.";
     const cases: readonly (readonly [decimals: number, input: string, text: string])[] = [

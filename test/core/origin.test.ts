@@ -7,8 +7,10 @@ import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
 import { unanimous } from "../../agents/core/protocols/unanimous/index.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import { closeForm } from "../../agents/core/phases/round-book.ts";
-import type { SeatIndex, Value } from "../../agents/core/types.ts";
-import { attemptOf } from "../support/core/committee.ts";
+import { clo } from "../../agents/core/protocols/clo/index.ts";
+import type { Message, SeatIndex, Value } from "../../agents/core/types.ts";
+import { attemptOf, runCommittee, type SeatScript } from "../support/core/committee.ts";
+import { holds } from "../support/core/hashgraph-scripts.ts";
 
 const origin: Origin = {
   model: "m@1 sha256:0011223344556677",
@@ -46,6 +48,36 @@ describe("origins (PH12)", () => {
     const long = tidyOrigin({ ...without, sampling: "x".repeat(160) });
     assert.equal(decodeOrigins(encodeOrigins([long]))?.[0]?.seed, null);
   });
+
+  for (const protocol of [mbft, clo, hashgraph])
+    it(`is told with what opens the commitment, since whoever has the model could compute the answer: ${protocol.id}`, () => {
+      let asked = 0;
+      const script: SeatScript = {
+        ...holds("yes"),
+        answer: (ask) => {
+          asked += 1;
+          return {
+            fields: { ...holds("yes").answer(ask)?.fields, verdict: "accept" },
+            origin: { ...origin, seed: asked },
+          };
+        },
+      };
+      const told = new Map<string, readonly Message[]>();
+      const hear = (message: Message): void => {
+        const name = protocol.render(attempt, message.header, message.payload)?.name ?? "";
+        told.set(name, [...(told.get(name) ?? []), message]);
+      };
+      const attempt = attemptOf(4, { protocol: protocol.code });
+      runCommittee(protocol, attempt, [{ ...script, hear }, script, script, script]);
+      const seedsIn = (name: string): readonly boolean[] =>
+        (told.get(name) ?? []).map(({ payload }) => JSON.stringify(payload).includes("seeds"));
+      assert.deepEqual(new Set(seedsIn("commit")), new Set([false]));
+      assert.ok(
+        seedsIn(protocol === hashgraph ? "output" : "reveal")
+          .slice(0, 4)
+          .every(Boolean),
+      );
+    });
 
   it("is bounded, also if strangers send it", () => {
     const seeds = Array.from({ length: 200 }, (_, seed) => ({ ...origin, seed }));

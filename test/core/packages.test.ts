@@ -25,6 +25,16 @@ const { version, workspaces = [] } = packageFileOf(".");
 const all = [".", ...workspaces].map((folder) => ({ folder, file: packageFileOf(folder) }));
 const published = all.filter(({ file }) => file.private !== true);
 
+interface Job {
+  readonly permissions?: unknown;
+  readonly needs?: string;
+  readonly steps?: readonly { readonly uses?: string; readonly run?: string }[];
+}
+
+function publishing(): { readonly permissions: unknown; readonly jobs: Readonly<Record<string, Job>> } {
+  return parse(read(".github/workflows/publish.yml")) as ReturnType<typeof publishing>;
+}
+
 describe("the packages that are published (ADR 22)", () => {
   it("have one version with all others, and name exact versions of what they need", () => {
     assert.ok(published.length > 0);
@@ -52,12 +62,28 @@ describe("the packages that are published (ADR 22)", () => {
   });
 
   it("are published by a workflow that may write nothing else, with the rights of one job", () => {
-    const { permissions, jobs } = parse(read(".github/workflows/publish.yml")) as {
-      readonly permissions: unknown;
-      readonly jobs: Readonly<Record<string, { readonly permissions: unknown }>>;
-    };
+    const { permissions, jobs } = publishing();
     assert.deepEqual(permissions, { contents: "read" });
+    assert.equal(jobs["pack"]?.permissions, undefined);
     assert.deepEqual(jobs["publish"]?.permissions, { contents: "read", "id-token": "write" });
+  });
+
+  it("are packed by one job, and published by another one that runs no code of theirs: it could publish anything", () => {
+    const { jobs } = publishing();
+    const packing = (jobs["pack"]?.steps ?? []).map(({ run = "" }) => run).join("\n");
+    for (const { folder } of published.filter((one) => one.folder !== "."))
+      assert.ok(packing.includes(`--workspace ${folder} `), folder);
+    const { needs, steps = [] } = jobs["publish"] ?? {};
+    assert.equal(needs, "pack");
+    assert.deepEqual(
+      steps.map(({ uses = "", run = "" }) => [uses.replace(/@.*/, ""), run.includes("npm publish")]),
+      [
+        ["actions/setup-node", false],
+        ["actions/download-artifact", false],
+        ["", true],
+      ],
+    );
+    assert.doesNotMatch(steps.at(-1)?.run ?? "", /npm (?:ci|install|run|test|exec)|npx/);
   });
 });
 

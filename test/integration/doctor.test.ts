@@ -287,6 +287,10 @@ describe("conclave doctor", () => {
     const warned = await registration();
     assert.equal(warned?.level, "warn");
     assert.match(warned?.message ?? "", /the operator's stake is 10\.5 .* which a slice .* would take it below/);
+    assert.match(warned?.way ?? "", /^raise it to 10\.625 /);
+    assert.equal((await world.json("agent", "stake", "0.125", "--dir", "thin")).code, 0);
+    assert.equal((await registration())?.level, "ok");
+    assert.equal((await world.json("agent", "unstake", "--dir", "thin", "--amount", "0.125")).code, 0);
     assert.equal((await world.json("agent", "unstake", "--dir", "thin", "--amount", "3.5")).code, 0);
     assert.match((await registration())?.message ?? "", /the operator's stake is 7 .* at least 10 /);
   });

@@ -280,7 +280,8 @@ describe("sdk: following", () => {
     const id = world.decisions.at(-1)?.attempt.request.id ?? 0n;
     const bond = await conclave.appealBond(id);
     assert.ok(bond > 0n);
-    await conclave.appeal(id);
+    await refuses(conclave.appeal(id, bond - 1n), "USAGE", "mostBond");
+    await conclave.appeal(id, bond);
     const states = await take(conclave.follow(id), 3);
     assert.deepEqual(states.map(kindOf), ["requested", "decided provisional", "requested"]);
     assert.deepEqual([states[2]?.attempt, states[2]?.past.length], [1, 1]);

@@ -1,13 +1,15 @@
 // The dashboard in a real browser, against a chain of its own.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { createTestClient, http } from "viem";
+import type { Page } from "playwright-core";
+import { createTestClient, getAbiItem, http, numberToHex, toFunctionSelector, type Hex } from "viem";
+import { decisionOracleAbi } from "@conclave/contracts/abi";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import { cidString } from "../../agents/core/encoding/codec.ts";
 import type { Digest, Ppm } from "../../agents/core/types.ts";
 import type { Decided } from "../../devnet/decided-chain.ts";
 import type { Conclave } from "../../sdk/src/index.ts";
-import { connectWallet, sees, visit } from "./visit.ts";
+import { connectWallet, sees, visit, type RpcCall } from "./visit.ts";
 import { conclaveOf, startDashboardWorld, type DashboardWorld } from "./world.ts";
 
 const QUESTION = "Policy: refunds within 60 days. Facts: after 118 days. Is the refund due?";
@@ -166,6 +168,23 @@ function digestOf({ blocks }: Decided, index: number): Digest {
   return sha256(blocks[index] ?? new Uint8Array());
 }
 
+/** The node says that every question costs twice as much, from `raise` on. */
+function dearer(): { readonly routes: (page: Page) => Promise<unknown>; readonly raise: () => void } {
+  const selector = toFunctionSelector(getAbiItem({ abi: decisionOracleAbi, name: "quote" }));
+  let isRaised = false;
+  const routes = (page: Page): Promise<unknown> =>
+    page.route(`${world.rpcUrl}/**`, async (route) => {
+      const { method, params } = (route.request().postDataJSON() ?? {}) as RpcCall;
+      const [call] = (params ?? []) as readonly { readonly data?: string }[];
+      if (!isRaised || method !== "eth_call" || call?.data?.startsWith(selector) !== true) return route.continue();
+      const response = await route.fetch();
+      const answer = (await response.json()) as { readonly result: Hex };
+      const result = numberToHex(2n * BigInt(answer.result), { size: 32 });
+      return route.fulfill({ response, json: { ...answer, result } });
+    });
+  return { routes, raise: () => (isRaised = true) };
+}
+
 describe("page: asking", () => {
   it("says the price before anything is paid, asks by the wallet, and shows the decision when it comes", async (context) => {
     const { page } = await visit(context, world, { route: "/ask", wallet: { account: 3 } });
@@ -216,6 +235,45 @@ describe("page: asking", () => {
     await page.getByRole("button", { name: "Switch the wallet to chain 31337" }).click();
     await page.getByRole("button", { name: "Ask", exact: true }).click();
     await sees(page, "You said no in the wallet");
+  });
+
+  it("goes to the request that is asked and paid, also where the browser keeps nothing", async (context) => {
+    const routes = (page: Page): Promise<unknown> =>
+      page.addInitScript(() => {
+        Storage.prototype.setItem = () => {
+          throw new DOMException("full", "QuotaExceededError");
+        };
+      });
+    const { page } = await visit(context, world, { route: "/ask", wallet: { account: 3 }, routes });
+    await connectWallet(page);
+    await page.getByLabel("Question").fill("Is 10 a prime number?");
+    await page.getByRole("button", { name: "Ask", exact: true }).click();
+    await page.getByRole("heading", { level: 1, name: "Is 10 a prime number?" }).waitFor();
+  });
+
+  it("pays the price that it has shown, whatever the price is by then", async (context) => {
+    const { routes, raise } = dearer();
+    const values: unknown[] = [];
+    const answer = ({ method, params = [] }: RpcCall): undefined => {
+      if (method !== "eth_sendTransaction") return undefined;
+      values.push((params[0] as { readonly value: unknown }).value);
+      throw Object.assign(new Error("User denied"), { code: 4001 });
+    };
+    const { page } = await visit(context, world, { route: "/ask", wallet: { account: 3, answer }, routes });
+    await connectWallet(page);
+    await page.getByLabel("Question").fill("Is 9 a prime number?");
+    await sees(page, /Costs 0\.\d+ ETH/);
+    const { fee } = await conclave.quote({
+      kind: "boolean",
+      currency: "native",
+      appeals: 0,
+      retries: 1,
+      duration: 3_600,
+    });
+    raise();
+    await page.getByRole("button", { name: "Ask", exact: true }).click();
+    await sees(page, "You said no in the wallet");
+    assert.deepEqual(values, [numberToHex(fee)]);
   });
 
   it("names the term that is at fault, and writes programs that ask the same", async (context) => {

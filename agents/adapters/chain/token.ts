@@ -3,6 +3,7 @@ import { ConclaveError, type ErrorCode } from "../../core/errors.ts";
 import type { Address, Hex } from "../../core/types.ts";
 import { tokenAbi } from "@conclave/contracts/abi";
 import type { Client, Connection } from "./connection.ts";
+import { lower } from "./decode.ts";
 import type { SigningAccount } from "./transactions.ts";
 
 /** As in contracts/types/Types.sol. */
@@ -65,7 +66,8 @@ export async function allowanceOf(
 
 /**
  * Signs an EIP-2612 permit; null unless the token has an EIP-5267 domain that yields its separator, and if the account
- * signs as contracts do.
+ * signs as contracts do. The domain has to be that of this token on this chain: else a token or a node could have the account sign away
+ * other tokens.
  */
 export async function signPermit(
   connection: Connection,
@@ -78,6 +80,8 @@ export async function signPermit(
     readPermitFacts(client, token, account.address).catch((error: unknown) => nullIfUnsupported(error)),
   );
   if (facts === null || domainSeparator({ domain: facts.domain }) !== facts.separator) return null;
+  const { chainId, verifyingContract } = facts.domain;
+  if (chainId !== connection.domain.chainId || lower(verifyingContract) !== token) return null;
   const deadline = facts.timestamp + PERMIT_SECONDS;
   const message = { owner: account.address, spender, value, nonce: facts.nonce, deadline };
   const signature = await account.signTypedData({
@@ -92,7 +96,7 @@ export async function signPermit(
 }
 
 interface PermitFacts {
-  readonly domain: TypedDataDomain;
+  readonly domain: TypedDataDomain & { readonly verifyingContract: Hex };
   readonly separator: Hex;
   readonly nonce: bigint;
   readonly timestamp: bigint;

@@ -22,7 +22,10 @@ const RAW = "application/vnd.ipld.raw";
 const CAR = "application/vnd.ipld.car";
 const CACHED = "public, max-age=29030400, immutable";
 
-/** Pages of other origins may read all answers, refusals included: what is held nowhere must not look like a network that is down. */
+/**
+ * Pages of other origins may read all answers about blocks, refusals included: what is held nowhere must not look like a network that is
+ * down. They may not read what `others` answers: the dashboard's config names the RPC's URL, which may hold a key.
+ */
 const OPEN = { "access-control-allow-origin": "*", "access-control-expose-headers": "retry-after" };
 
 type Format = "raw" | "car";
@@ -34,16 +37,16 @@ type Format = "raw" | "car";
 export async function startGateway({ store, host, port, limits, others }: GatewayOptions): Promise<HttpServer> {
   const bounds = { ...defaults, ...limits };
   const shareOut = createShare(Math.ceil(bounds.concurrency / 2));
+  const isForBlock = ({ url }: IncomingMessage): boolean => others === undefined || url?.startsWith("/ipfs/") === true;
   return await startHttpServer({
     name: "gateway",
     host,
     port,
     limits: bounds,
-    headers: () => OPEN,
+    headers: (request) => (isForBlock(request) ? OPEN : {}),
     answer: async (request, response) => {
-      if (others === undefined || request.url?.startsWith("/ipfs/") === true)
-        await answer(store, request, response, shareOut);
-      else others(request, response);
+      if (isForBlock(request)) await answer(store, request, response, shareOut);
+      else others?.(request, response);
     },
   });
 }

@@ -17,7 +17,7 @@ export const liveConfigSchema = z
       .default([]),
     /** Streams at the same time. */
     clients: z.int().min(1).max(MOST_CLIENTS).default(64),
-    /** Streams of one address at the same time; behind a proxy all watchers have the proxy's. */
+    /** Streams of one address, or one /64 network of IPv6, at the same time; behind a proxy all watchers have the proxy's. */
     clientsPerAddress: z.int().min(1).max(MOST_CLIENTS).default(8),
   })
   .refine(isMeant, notMeant);

@@ -5,7 +5,7 @@ import { encodeLiveEvent } from "../../core/encoding/live-events.ts";
 import type { Attempt } from "../../core/types.ts";
 import type { LiveFeed } from "../../ports/live-feed.ts";
 import type { LiveFacts } from "../../ports/metrics.ts";
-import { refuse, startHttpServer, type HttpServer } from "../http-server.ts";
+import { countedAs, refuse, startHttpServer, type HttpServer } from "../http-server.ts";
 import type { LiveConfig } from "./config.ts";
 
 /** Streams what committees say, as server-sent events: GET /live/REQUEST/ATTEMPT. Nothing that is sent to it changes anything. */
@@ -66,7 +66,7 @@ export async function startLiveStreams(config: LiveConfig, some: Partial<LiveBou
         response.writeHead(204, { "cache-control": "no-store" }).end();
         return;
       }
-      const address = request.socket.remoteAddress ?? "";
+      const address = countedAs(request.socket.remoteAddress);
       const open = watchers.get(address) ?? 0;
       if (open >= config.clientsPerAddress) {
         counts.address += 1;

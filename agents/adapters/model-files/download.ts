@@ -109,7 +109,7 @@ async function tryOnce(wanted: Wanted, path: string, watch: Watch): Promise<stri
 /** Returns the byte at which the response's body begins; null if all of the file is here already. */
 async function startOf({ response }: OpenedFile, url: string, path: string, have: number): Promise<number | null> {
   const { status, headers } = response;
-  const [, first, total] = /^bytes (?:(\d+)-\d+|\*)\/(\d+|\*)$/u.exec(headers.get("content-range") ?? "") ?? [];
+  const { first, total } = rangeIn(headers);
   if (status === 200) return 0;
   if (status === 206 && Number(first) === have) return have;
   if (status === 416 && Number(total) === have) return null;
@@ -126,6 +126,19 @@ async function startOf({ response }: OpenedFile, url: string, path: string, have
   throw pullFailed(url, `the server answers ${status}`, way);
 }
 
+function rangeIn(headers: Headers): { readonly first?: string | undefined; readonly total?: string | undefined } {
+  const [, first, total] = /^bytes (?:(\d+)-\d+|\*)\/(\d+|\*)$/u.exec(headers.get("content-range") ?? "") ?? [];
+  return { first, total };
+}
+
+/** Returns how long the whole file is; null if the server does not say. A range may end before the file does. */
+function totalOf({ status, headers }: Response, start: number): number | null {
+  const total = status === 206 ? Number(rangeIn(headers).total) : NaN;
+  if (Number.isSafeInteger(total)) return total;
+  const length = headers.get("content-length");
+  return length === null ? null : start + Number(length);
+}
+
 async function receive(
   response: Response,
   start: number,
@@ -137,8 +150,7 @@ async function receive(
   const { headers, body } = response;
   if ((headers.get("content-encoding") ?? "identity") !== "identity")
     throw pullFailed(url, "the server compresses the file on the way", "give the URL of another server");
-  const length = headers.get("content-length");
-  const total = length === null ? null : start + Number(length);
+  const total = totalOf(response, start);
   const free = await freeBytes(dirname(path));
   if (total !== null && total - start > free) {
     await body?.cancel();

@@ -64,7 +64,8 @@ const choiceSchema = z.object({
   delta: saidSchema.nullish(),
   logprobs: logprobsSchema,
 });
-const tokenCount = z.int().min(0);
+/** More tokens than any model reads or writes are no count: sums of counts must stay exact integers, which the journal wants. */
+const tokenCount = z.int().min(0).max(1_000_000_000);
 const usageSchema = z.object({
   prompt_tokens: tokenCount,
   completion_tokens: tokenCount,

@@ -12,26 +12,28 @@ interface Entry {
 }
 
 /**
- * Runs at most `all` actions at one time, `perHost` for a host. The next one is of the question with the fewest that run, and of these
- * the one that waits longest: so a question with slow sources does not keep all places while another one has none.
+ * Runs at most `all` actions at one time, `perHost` for a host. The next one is of the question with the fewest that run, of these of the
+ * one with the fewest that began, and of these the one that waits longest: so a question with slow sources does not keep all places while
+ * another one has none, nor one place for one slow source after the other.
  */
 export function createFairQueue(all: number, perHost: number): FairQueue {
   const waiting = new Set<Entry>();
   const running = new Set<Entry>();
+  const begun = new WeakMap<AbortSignal, number>();
+  const begunWith = ({ signal }: Entry): number => begun.get(signal) ?? 0;
   const runningWith = (key: "host" | "signal", entry: Entry): number =>
     [...running].filter((other) => other[key] === entry[key]).length;
   const next = (): Entry | undefined =>
+    // The sort is stable: who waits longest comes first of equals.
     [...waiting]
       .filter((entry) => runningWith("host", entry) < perHost)
-      .map((entry) => ({ entry, others: runningWith("signal", entry) }))
-      .reduce<{ readonly entry: Entry; readonly others: number } | undefined>(
-        (best, one) => (best === undefined || one.others < best.others ? one : best),
-        undefined,
-      )?.entry;
+      .map((entry) => ({ entry, others: runningWith("signal", entry), before: begunWith(entry) }))
+      .toSorted((a, b) => a.others - b.others || a.before - b.before)[0]?.entry;
   const beginNext = (): void => {
     for (let entry = next(); entry !== undefined && running.size < all; entry = next()) {
       waiting.delete(entry);
       running.add(entry);
+      begun.set(entry.signal, begunWith(entry) + 1);
       entry.begin();
     }
   };

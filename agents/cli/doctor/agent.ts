@@ -19,7 +19,7 @@ import { examineSources } from "./sources.ts";
 import { examineConfidence, examineModel } from "./model.ts";
 import { agentPassword, keystoreAddress } from "../shared/keys.ts";
 import { printable, utc } from "../shared/output.ts";
-import { sliceOf } from "../shared/slice.ts";
+import { safeStake, sliceOf } from "../shared/slice.ts";
 
 /** Gas that one commit or refund costs at most, roughly. */
 const GAS_OF_A_DUTY = 300_000n;
@@ -79,6 +79,7 @@ async function examineRegistration(config: AgentConfig, signer: Address, host: C
     const { bonded } = await terms.position(agentId, operator, host.signal);
     const own = formatAmount(bonded, terms.stakeToken);
     const least = formatAmount(terms.minStake, terms.stakeToken);
+    const safe = formatAmount(safeStake(terms.minStake), terms.stakeToken);
     if (exited)
       return fail(`agent ${agentId} is out of the draw for good`, "take its stake back and register a new agent");
     if (bonded < terms.minStake)
@@ -88,7 +89,7 @@ async function examineRegistration(config: AgentConfig, signer: Address, host: C
     if (!active) return fail(`agent ${agentId} is not active`, "look with: conclave agent status");
     const state = `agent ${agentId} is active; the operator's stake is ${own}, at least ${least} is needed`;
     return bonded - sliceOf(bonded) < terms.minStake
-      ? warn(`${state}, which a slice of a secured request would take it below (SC3)`, "stake a twentieth more")
+      ? warn(`${state}, which a slice of a secured request would take it below (SC3)`, `raise it to ${safe}`)
       : ok(state);
   });
   const gas = await check("gas", async () => {

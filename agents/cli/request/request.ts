@@ -98,7 +98,6 @@ export const request: CommandSpec<Options> = {
         text: rows([
           ["request", String(requestId)],
           feeRow,
-          ...secured,
           ["transaction", `${receipt.transactionHash} (${receipt.gasUsed} gas)`],
           ["next", `conclave decision ${requestId}`],
         ]),

@@ -9,3 +9,8 @@ export function sliceOf(stake: bigint, appealUnit?: bigint): bigint {
   const most = appealUnit === undefined ? part : OVERTURN_UNITS * appealUnit;
   return part < most ? part : most;
 }
+
+/** SC3: an own stake that no slice takes below the least. A twentieth more is too little: a twentieth of that is lost, too. */
+export function safeStake(minStake: bigint): bigint {
+  return minStake + minStake / 16n;
+}

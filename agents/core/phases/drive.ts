@@ -1,6 +1,7 @@
 import type { Assessor } from "./assess.ts";
 import { withOrigins } from "./origin.ts";
 import { Patience, type Waiting } from "./patience.ts";
+import { commitForm, revealForm } from "./proposals.ts";
 import type { Answered, PhasedRules, SeatView } from "./phased-rules.ts";
 import { comparePositions, type Effect, type Input, type Observation, type Position } from "../protocol.ts";
 import type { SeatContext, Step } from "../protocol.ts";
@@ -274,7 +275,14 @@ export class Drive<Carry> {
     const body = form.encode(this.rules.say(this.view(state, context, tally), form.phase));
     const { partial } = this.assessor.plan(context.attempt, state.round);
     const said = partial.has(form.phase) ? body : withSeen(body, ...state.seen);
-    const origins = (state.answered.get(form.phase) ?? []).flatMap(({ origin }) => origin ?? []);
+    const answered = toldWith(form.phase).flatMap((phase) => state.answered.get(phase) ?? []);
+    const origins = answered.flatMap(({ origin }) => origin ?? []);
     return { kind: "send", phase: form.phase, round: state.round, payload: withOrigins(said, origins) };
   }
+}
+
+/** PH12: the phases whose answers' origins a message tells. Those of COMMIT wait for REVEAL: whoever has the model could compute the answer. */
+function toldWith(phase: number): readonly number[] {
+  if (phase === commitForm.phase) return [];
+  return phase === revealForm.phase ? [commitForm.phase, phase] : [phase];
 }

@@ -22,7 +22,9 @@ const COMMA_DECIMALS = 3;
 const NO_UNIT = new Set(
   (
     "hundred thousand million billion trillion dozen score half third quarter k m b t mn bn tn mio mrd " +
-    "and or to of not no less more fewer minus plus times over under above below before ago down loss deficit debit negative about"
+    "lakh crore mln bln tenth hundredth thousandth " +
+    "and or to of not no less more fewer minus plus times over under above below before ago down loss deficit debit negative about " +
+    "lower decrease decline behind early earlier south west am pm bc bce"
   ).split(" "),
 );
 
@@ -57,10 +59,11 @@ function isAsked(unit: string, question: string): boolean {
   const name = singular(unit);
   const names = NAMES.find((one) => one.includes(name)) ?? [name];
   if (NO_UNIT.has(name) || NO_UNIT.has(unit.toLowerCase())) return false;
-  const words = new Set((question.match(/[a-z]+/gi) ?? []).map(singular));
+  // The s of "what's" is no word.
+  const words = new Set((question.match(/(?<![a-z]['\u2019]?)[a-z]+/gi) ?? []).map(singular));
   return names.some((one) => (/[a-z]/.test(one) ? words.has(one) : question.includes(one)));
 }
 
 function singular(word: string): string {
-  return word.toLowerCase().replace(/s$/, "");
+  return word.toLowerCase().replace(/(.)s$/, "$1");
 }

@@ -5,8 +5,13 @@ import type { Effect, Input, Protocol } from "../../core/protocol.ts";
 import type { Attempt, SeatIndex } from "../../core/types.ts";
 
 /** The first record of a journal: it names the attempt, so that a journal is never replayed into another one. */
-export function openingRecord({ id, version }: Protocol, { request, attempt, committee }: Attempt): Uint8Array {
-  return utf8(`conclave 3 ${id}@${version} ${requestHash(request)} ${attempt} ${committeeHash(committee)}`);
+export function openingRecord({ id, version }: Protocol, attempt: Attempt): Uint8Array {
+  return utf8(`conclave 4 ${id}@${version} ${nameOf(attempt)}`);
+}
+
+/** All that the chain fixes for an attempt. The hashes name neither the chain nor its oracle, whose requests have small numbers. */
+export function nameOf({ domain: { chainId, oracle }, request, attempt, committee }: Attempt): string {
+  return `${chainId} ${oracle} ${requestHash(request)} ${attempt} ${committeeHash(committee)}`;
 }
 
 /** Throws JOURNAL_CONFLICT unless the journal's first record is the expected one. */

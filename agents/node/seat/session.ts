@@ -1,5 +1,4 @@
 import { PROPOSE } from "../../core/seat/certify/messages.ts";
-import { committeeHash, requestHash } from "../../core/encoding/typed-data.ts";
 import { messageOf } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
 import type { Effect, Input, Protocol, SeatContext, Timing } from "../../core/protocol.ts";
@@ -10,7 +9,7 @@ import { tagOf, type SessionEvents, type SessionPorts, type Withheld } from "./h
 import { Effects } from "./effects.ts";
 import { createOutbox, slotOfSeat, type Outbox } from "./outbox.ts";
 import { createInputReader, encodeInput } from "./records.ts";
-import { isAnswered, openingRecord, requireOpening } from "./restart.ts";
+import { isAnswered, nameOf, openingRecord, requireOpening } from "./restart.ts";
 
 export interface SignedBySeat extends SignedDecision {
   readonly seat: SeatIndex;
@@ -54,9 +53,8 @@ export async function openSession(
   ports: SessionPorts,
   events: SessionEvents,
 ): Promise<Session> {
-  const secret = ports.signer.deriveSecret(
-    `conclave salt ${requestHash(attempt.request)} ${attempt.attempt} ${committeeHash(attempt.committee)}`,
-  );
+  // What one attempt reveals must open no commitment of another, of another chain neither.
+  const secret = ports.signer.deriveSecret(`conclave salt ${nameOf(attempt)}`);
   const session = new RunningSession(protocol, { attempt, self, secret, timing }, ports, events);
   await session.restore();
   return session;

@@ -1,7 +1,7 @@
-import { useMutation, useQuery } from "@tanstack/react-query";
+import { skipToken, useMutation, useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { useDeferredValue, useState, type ReactElement, type SubmitEvent } from "react";
 import { useLocation } from "wouter";
-import { PROTOCOL_CODES, type AskedTerms, type ProtocolId } from "../../../sdk/src/index.ts";
+import { PROTOCOL_CODES, type AskedTerms, type ProtocolId, type Quote } from "../../../sdk/src/index.ts";
 import { Choice, Field } from "../shared/field.tsx";
 import { price } from "../shared/format.ts";
 import { Trouble } from "../shared/trouble.tsx";
@@ -21,16 +21,23 @@ export function AskPage(): ReactElement {
   const terms = "terms" in read ? read.terms : null;
   const flaw = "flaw" in read ? read.flaw : null;
   const sources = sourcesIn(draft);
+  // Not for each key that is pressed.
+  const priced = useDeferredValue(draft);
+  const quote = useQuote(priced);
+  const fee = priced === draft && !quote.isPlaceholderData ? quote.data?.fee : undefined;
   const ask = useMutation({
     mutationFn: async (asked: AskedTerms) => conclave.ask({ ...asked, question: draft.question, sources }),
     onSuccess: ({ requestId, cursor }) => {
       keepCursor(settings.oracle, requestId, cursor);
       goTo(`/request/${requestId}`);
     },
+    // The price may be another one now.
+    onError: () => void quote.refetch(),
   });
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
-    if (terms !== null && draft.question !== "") ask.mutate(terms);
+    // What is paid is what was shown.
+    if (terms !== null && fee !== undefined && draft.question !== "") ask.mutate({ ...terms, fee });
   };
   return (
     <form className="narrow stack" onSubmit={submit} noValidate>
@@ -58,7 +65,7 @@ export function AskPage(): ReactElement {
           small one, which knows six families of toy questions: its answers to others mean nothing.
         </p>
       )}
-      {terms !== null && <Price terms={terms} />}
+      {terms !== null && <Price quote={quote} />}
       {account === null ? (
         <section className="card stack">
           <h2>Who pays?</h2>
@@ -69,7 +76,7 @@ export function AskPage(): ReactElement {
           <button
             className="primary"
             type="submit"
-            disabled={terms === null || draft.question.trim() === "" || ask.isPending}
+            disabled={terms === null || fee === undefined || draft.question.trim() === "" || ask.isPending}
           >
             {ask.isPending ? "Waiting for the wallet and the chain…" : "Ask"}
           </button>
@@ -254,20 +261,21 @@ function ConditionFields({ draft, change, flaw }: FieldsProps): ReactElement {
   );
 }
 
-/** What the question costs, before anything is paid. */
-function Price({ terms }: { readonly terms: AskedTerms }): ReactElement {
+/** Asks what the question costs. */
+function useQuote(draft: Draft): UseQueryResult<Quote> {
   const { conclave, settings } = useDashboard();
-  // Not for each key that is pressed.
-  const asked = useDeferredValue(terms);
-  const quote = useQuery({
-    queryKey: [
-      "quote",
-      settings,
-      JSON.stringify(asked, (_, value: unknown) => (typeof value === "bigint" ? `${value}n` : value)),
-    ],
-    queryFn: ({ signal }) => conclave.quote(asked, signal),
+  const read = termsIn(draft);
+  const terms = "terms" in read ? read.terms : null;
+  const key = JSON.stringify(terms, (_, value: unknown) => (typeof value === "bigint" ? `${value}n` : value));
+  return useQuery({
+    queryKey: ["quote", settings, key],
+    queryFn: terms === null ? skipToken : ({ signal }) => conclave.quote(terms, signal),
     placeholderData: (before) => before,
   });
+}
+
+/** What the question costs, before anything is paid. */
+function Price({ quote }: { readonly quote: UseQueryResult<Quote> }): ReactElement {
   return (
     <section className="card stack" aria-label="Price" aria-live="polite">
       {quote.error !== null && <Trouble error={quote.error} onRetry={() => void quote.refetch()} />}

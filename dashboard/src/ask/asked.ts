@@ -8,7 +8,11 @@ type Cursors = Readonly<Record<string, string>>;
 /** @param oracle tells requests of several deployments apart */
 export function keepCursor(oracle: string, requestId: bigint, cursor: string): void {
   const kept = Object.entries(cursors()).slice(1 - MOST);
-  localStorage.setItem(KEY, JSON.stringify({ ...Object.fromEntries(kept), [nameOf(oracle, requestId)]: cursor }));
+  try {
+    localStorage.setItem(KEY, JSON.stringify({ ...Object.fromEntries(kept), [nameOf(oracle, requestId)]: cursor }));
+  } catch {
+    // The storage is full or forbidden. The question is asked and paid: that must not look like a failure, or it is paid twice.
+  }
 }
 
 export function cursorOf(oracle: string, requestId: bigint): string | null {

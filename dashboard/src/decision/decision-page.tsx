@@ -172,7 +172,9 @@ function Decided({ update, stage }: { readonly update: RequestUpdate; readonly s
           ? "Final."
           : `Provisional: anybody may appeal until ${time(update.deadline)} (${seconds(update.request.terms.duration)} in all).`}
       </p>
-      {standing === "provisional" && <Appeal requestId={update.request.id} terms={update.request.terms} />}
+      {standing === "provisional" && (
+        <Appeal requestId={update.request.id} terms={update.request.terms} attempt={decision.attempt} />
+      )}
     </section>
   );
 }

@@ -1,16 +1,16 @@
 // Decisions of a committee whose seats share one embedded model, as the seats of one agent do, with the time and the tokens that they take.
 import { join } from "node:path";
 import Table from "cli-table3";
-import type { Command } from "commander";
+import { InvalidArgumentError, type Command } from "commander";
 
 import { probeModel } from "../../../agents/adapters/models/calibrated-model.ts";
 import { modelConfigSchema } from "../../../agents/adapters/models/config.ts";
 import { createModel } from "../../../agents/adapters/models/create-model.ts";
 import { limits } from "../../../agents/core/limits.ts";
-import { protocolById } from "../../../agents/core/protocols/index.ts";
+import { mbft } from "../../../agents/core/protocols/mbft/index.ts";
+import { protocolById, protocols } from "../../../agents/core/protocols/index.ts";
 import type { Protocol } from "../../../agents/core/protocol.ts";
 import type { Model } from "../../../agents/ports/model.ts";
-import { ConclaveError } from "../../../agents/core/errors.ts";
 import { between, toolCommand } from "../../../scripts/shared/arguments.ts";
 import { answerOf } from "../../eval/answer-book.ts";
 import { deliberate } from "../../eval/deliberate.ts";
@@ -22,7 +22,7 @@ const DEFAULT_MODEL = join(import.meta.dirname, "../../../models/conclave-small.
 interface Flags {
   readonly seats: readonly number[];
   readonly questions: number;
-  readonly protocol: string;
+  readonly protocol?: Protocol;
   readonly threads: number;
   readonly model: string;
   readonly gpu?: true;
@@ -50,7 +50,7 @@ function commandLine(): Command {
     )
     .option("--seats <list>", "numbers of seats, 4 to 64", (text) => text.split(",").map(between(4, 64)), [4, 7])
     .option("--questions <n>", "number of questions, 1 to 1000", between(1, 1000), 10)
-    .option("--protocol <id>", "the protocol", "mbft")
+    .option("--protocol <id>", `one of ${protocols.map(({ id }) => id).join(", ")} (default: mbft)`, protocolOf)
     .option("--threads <n>", "threads of the engine, 1 to 256", between(1, 256), 1)
     .option("--model <file>", "a GGUF file", DEFAULT_MODEL)
     .option("--gpu", "let the engine take a GPU, as agents do; without it, the CPU")
@@ -58,15 +58,16 @@ function commandLine(): Command {
     .addHelpText("after", "\nExample:\n  npm run -s bench:committee -- --seats 4 --questions 5 --json\n");
 }
 
+function protocolOf(id: string): Protocol {
+  const protocol = protocolById(id);
+  if (protocol === null) throw new InvalidArgumentError(`Choose one of ${protocols.map((one) => one.id).join(", ")}.`);
+  return protocol;
+}
+
 /** Measures and prints, and returns the exit code. Throws CommanderError, USAGE, and what opening the model throws. */
 export async function main(argv: readonly string[]): Promise<number> {
   const flags = commandLine().parse(argv, { from: "user" }).opts<Flags>();
-  const protocol = protocolById(flags.protocol);
-  if (protocol === null)
-    throw new ConclaveError("USAGE", `Correct --protocol ${JSON.stringify(flags.protocol)}: name a protocol`, {
-      field: "protocol",
-      value: flags.protocol,
-    });
+  const { protocol = mbft } = flags;
   requireGguf("model", flags.model, flags.model);
   // One more, which warms the engine up.
   const questions = questionsOf("policy", flags.questions + 1, 1);

@@ -47,7 +47,7 @@ export interface LiveBallot {
   readonly seats: Readonly<Record<BallotStep, readonly number[]>>;
 }
 
-/** LV7: what a reader keeps of one stream. */
+/** LV7: what a reader takes of one stream. */
 const MAX_STREAM_CHARACTERS = 33_554_432;
 /** A stream shows a sign of life every ten seconds. */
 const SILENT_MS = 30_000;
@@ -63,12 +63,12 @@ export async function* watchLive(asked: LiveRequest): AsyncGenerator<LiveState, 
   const protocol = protocolByCode(request.terms.protocol);
   if (protocol === null || streams.length === 0) return;
   const domain = { chainId: deployment.chainId, oracle: lower(deployment.oracle) };
-  const last = new Map<string, string>();
+  const progress = new Map<string, StreamProgress>(streams.map((stream) => [stream, { last: null, characters: 0 }]));
   const heard = new Heard({ domain, request, attempt, committee }, protocol);
   for (let failures = 0; ;) {
-    for (const stream of streams) {
+    for (const [stream, read] of progress) {
       let isRead = false;
-      for await (const events of eventsOf(stream, `${request.id}/${attempt}`, last, signal)) {
+      for await (const events of eventsOf(stream, `${request.id}/${attempt}`, read, signal)) {
         if (!isRead) failures = 0;
         isRead = true;
         for (const event of events) heard.take(event);
@@ -80,6 +80,13 @@ export async function* watchLive(asked: LiveRequest): AsyncGenerator<LiveState, 
     await sleep(backoffMs(Math.min(failures, COUNTED_FAILURES)), signal);
     failures += 1;
   }
+}
+
+/** What was read of one stream, over all returns to it. */
+interface StreamProgress {
+  /** The id of the last event. */
+  last: string | null;
+  characters: number;
 }
 
 /** What came, checked. */
@@ -159,20 +166,20 @@ class Heard {
 }
 
 /**
- * Yields the events of one stream as they come, after the `last` one that it told; ends when the stream does, fails, is silent or tells
- * too much.
+ * Yields the events of one stream as they come, after the last one that it told; ends when the stream does, fails, is silent or tells
+ * too much. One that has told too much is not asked again: it would tell for ever.
  */
 async function* eventsOf(
   stream: string,
   place: string,
-  last: Map<string, string>,
+  read: StreamProgress,
   signal: AbortSignal,
 ): AsyncGenerator<readonly LiveEvent[], void, void> {
+  if (read.characters > MAX_STREAM_CHARACTERS) return;
   const leaving = new AbortController();
   let timer = setTimeout(() => leaving.abort(), SILENT_MS);
   try {
-    const after = last.get(stream);
-    const query = after === undefined ? "" : `?after=${encodeURIComponent(after)}`;
+    const query = read.last === null ? "" : `?after=${encodeURIComponent(read.last)}`;
     const response = await fetch(`${stream.replace(/\/$/, "")}/live/${place}${query}`, {
       signal: AbortSignal.any([signal, leaving.signal]),
       credentials: "omit",
@@ -183,22 +190,23 @@ async function* eventsOf(
     const parser = createParser({
       maxBufferSize: 2 * MAX_EVENT_CHARACTERS,
       onEvent: ({ data, id }) => {
-        if (id !== undefined) last.set(stream, id);
+        if (id !== undefined) read.last = id;
         const event = decodeLiveEvent(data);
         if (event !== null) events.push(event);
       },
     });
-    let characters = 0;
+    let isFirst = true;
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     for (;;) {
       const { value, done } = await reader.read();
       if (done) return;
       clearTimeout(timer);
       timer = setTimeout(() => leaving.abort(), SILENT_MS);
-      characters += value.length;
-      if (characters > MAX_STREAM_CHARACTERS) return;
+      read.characters += value.length;
+      if (read.characters > MAX_STREAM_CHARACTERS) return;
       parser.feed(value);
-      if (events.length > 0 || characters === value.length) yield events;
+      if (events.length > 0 || isFirst) yield events;
+      isFirst = false;
       events = [];
     }
   } catch {

@@ -5,7 +5,16 @@ import { digestOf } from "../../../agents/core/encoding/codec.ts";
 import { hexToBytes, sha256, utf8 } from "../../../agents/core/encoding/bytes.ts";
 import { publicKeyToAddress, signDigest as signDigestBy } from "../../../agents/core/encoding/digest.ts";
 import { decisionDigest, messageDigest } from "../../../agents/core/encoding/typed-data.ts";
-import type { Effect, Input, MessageBlock, Protocol, SeatContext, Timing } from "../../../agents/core/protocol.ts";
+import type { Origin } from "../../../agents/core/prompts/prompt.ts";
+import type {
+  Effect,
+  Input,
+  MessageBlock,
+  Observation,
+  Protocol,
+  SeatContext,
+  Timing,
+} from "../../../agents/core/protocol.ts";
 import { isSeatDone, startSeat, stepSeat, type SeatState } from "../../../agents/core/seat/seat.ts";
 import { secp256k1 } from "../../../agents/core/encoding/secp256k1.ts";
 import { blockOf, forgeryIn, messageBlock } from "../../../agents/core/encoding/transcript.ts";
@@ -94,7 +103,9 @@ type AskEffect = Extract<Effect, { kind: "ask" }>;
 /** Behaviour that a test may change per seat; everything else is the real core. */
 export interface SeatScript {
   /** Fields and confidence of a model answer; null = the model fails. */
-  readonly answer: (ask: AskEffect) => { readonly fields: Record<string, string>; readonly confidence?: number } | null;
+  readonly answer: (
+    ask: AskEffect,
+  ) => { readonly fields: Record<string, string>; readonly confidence?: number; readonly origin?: Origin } | null;
   /** Payloads to send instead, per receiver; undefined = silence to that receiver. */
   readonly say?: (effect: SendEffect, to: number) => readonly SendEffect[];
   /** True if the seat itself holds what it says instead, so that it equivocates to nobody. */
@@ -205,10 +216,10 @@ export function runCommittee(
     if (effect.kind === "ask") {
       asks++;
       const answer = script.answer(effect);
-      const observation =
+      const observation: Observation =
         answer === null
-          ? ({ kind: "failed", reason: "crashed" } as const)
-          : ({ kind: "answered", fields: answer.fields, confidence: (answer.confidence ?? 900_000) as Ppm } as const);
+          ? { kind: "failed", reason: "crashed" }
+          : { kind: "answered", ...answer, confidence: (answer.confidence ?? 900_000) as Ppm };
       later(seat, { kind: "observed", ask: effect.ask, observation }, script.thinkMs ?? 50 + latency());
     } else if (effect.kind === "send") {
       for (let to = 0; to < seats; to++) {

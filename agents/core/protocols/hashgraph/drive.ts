@@ -25,6 +25,7 @@ export function start(context: SeatContext): HashgraphStep {
     calls: [],
     heard: [],
     proposal: null,
+    sealed: [],
     graceRunning: false,
     lagging: [],
     sequence: 0,

@@ -84,19 +84,27 @@ function readerIn(context: SeatContext, round: number): Reader {
   return { attempt: context.attempt, seat: context.self, salt: saltOf(context, round) };
 }
 
-/** The record of the stage, made from the model's answers and their origins. A missing answer is an abstention. */
+/**
+ * The record of the stage, made from the model's answers and their origins. A missing answer is an abstention. The commitment tells no
+ * origin, since whoever has the model could compute the answer: the record that opens it does (PH12).
+ */
 export function recordOf(state: HashgraphState, context: SeatContext): Recorded {
-  const { record, proposal } = bodyOf(state, context);
-  const origins = state.heard.flatMap(({ answered }) => answered.origin ?? []);
-  return { record: origins.length === 0 ? record : { ...record, origins }, proposal };
+  const said = bodyOf(state, context);
+  const origins = [...state.sealed, ...state.heard.flatMap(({ answered }) => answered.origin ?? [])];
+  if (said.record.kind === "commit") return { ...said, sealed: origins };
+  return { ...said, record: origins.length === 0 ? said.record : { ...said.record, origins }, sealed: [] };
 }
 
-interface Recorded {
+interface Recorded extends Body {
+  readonly sealed: HashgraphState["sealed"];
+}
+
+interface Body {
   readonly record: StageRecord;
   readonly proposal: Proposal | null;
 }
 
-function bodyOf(state: HashgraphState, context: SeatContext): Recorded {
+function bodyOf(state: HashgraphState, context: SeatContext): Body {
   const { attempt, self } = context;
   const { stage, heard } = state;
   const { kind, round } = stageAt(attempt, stage);

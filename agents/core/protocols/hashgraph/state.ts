@@ -1,4 +1,5 @@
 import type { Proposal } from "../../phases/proposals.ts";
+import type { Origin } from "../../prompts/prompt.ts";
 import type { Observation, Step } from "../../protocol.ts";
 import type { SeatIndex } from "../../types.ts";
 import type { StageRecord } from "./payloads.ts";
@@ -24,6 +25,8 @@ export interface HashgraphState {
   readonly heard: readonly HeardCall[];
   /** The own answer so far. */
   readonly proposal: Proposal | null;
+  /** PH12: what made the first answer, while it is sealed. */
+  readonly sealed: readonly Origin[];
   readonly graceRunning: boolean;
   /** Seats that this one awaited in vain, and does not await until they are back (HG14). */
   readonly lagging: readonly SeatIndex[];
