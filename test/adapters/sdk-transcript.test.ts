@@ -36,6 +36,6 @@ describe("the SDK's transcript", () => {
       told,
       messages.map((_, index) => index + 1),
     );
-    assert.ok(turns >= 3, `others ran ${turns} times while ${messages.length} messages were read`);
+    assert.ok(turns > 0, `nobody else ran while ${messages.length} messages were read`);
   });
 });
