@@ -45,8 +45,8 @@ const WORDED_WITH_SOURCES: readonly string[] = ["escalating"];
 const HASHES: Readonly<Record<string, string>> = {
   "small@2": "89a3ab442f964e3e9d68a67072687ed477e6e3b348c59c77bd23d4eb27fb1cd8",
   "general@1": "1d0cf926fc23043d785cab462d2224deb25091e0933eba943e0c723207757245",
-  "small@2 sources@5": "3649b9878152f55c82715b3e79168e2be8c43a3229649578b5f00d238ee877d1",
-  "general@1 sources@5": "c9d65b42e30878f7f94e594b6c887653953615c80de18cb05039d0bc831f408c",
+  "small@2 sources@6": "3649b9878152f55c82715b3e79168e2be8c43a3229649578b5f00d238ee877d1",
+  "general@1 sources@6": "c9d65b42e30878f7f94e594b6c887653953615c80de18cb05039d0bc831f408c",
 };
 
 /** Everything that seats ask when they are asked all of that under the protocols, with these documents as sources. */

@@ -22,7 +22,7 @@ import { explainClasses, shownAnswer } from "./reasons.ts";
 import { closeForm, type Gathered, type RoundBook } from "./round-book.ts";
 
 /** @internal Raised with every change of these rules; the protocols that read sources rise with it. */
-export const SOURCES_VERSION = 5;
+export const SOURCES_VERSION = 6;
 
 /** What rounds leave behind where sources are read: `inner` is the protocol's own. */
 interface GatheredCarry<Inner> {
