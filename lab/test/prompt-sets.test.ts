@@ -41,12 +41,15 @@ const WORDED = "mbft mbft-bayesian wbft leaderless unanimous hashgraph debate ad
 /** A protocol that asks all tasks that show sources. */
 const WORDED_WITH_SOURCES: readonly string[] = ["escalating"];
 
-/** The hash of all that the set asks in the worlds of these protocols, without sources and with them. A change of any wording changes it. */
+/**
+ * The hash of all that the set asks in the worlds of these protocols, without sources and with them. A change of any wording changes it, and
+ * so does one of the salts, by which other seats' answers are in order.
+ */
 const HASHES: Readonly<Record<string, string>> = {
-  "small@2": "89a3ab442f964e3e9d68a67072687ed477e6e3b348c59c77bd23d4eb27fb1cd8",
-  "general@1": "1d0cf926fc23043d785cab462d2224deb25091e0933eba943e0c723207757245",
-  "small@2 sources@6": "3649b9878152f55c82715b3e79168e2be8c43a3229649578b5f00d238ee877d1",
-  "general@1 sources@6": "c9d65b42e30878f7f94e594b6c887653953615c80de18cb05039d0bc831f408c",
+  "small@2": "827d687684516403bde510a09e09adc175b2b8613c38f006de78cc3c4053bd5b",
+  "general@1": "969ed08c6a83627082858340e2d9f819beecfe7a24ed1bfdbef4bc30b2a7fc99",
+  "small@2 sources@6": "3a4e6d2ff17dd5b20ca155a7f50b1d91ccf0fcba613b45edb61ad963bcf0cc51",
+  "general@1 sources@6": "599913f5c0d7ce37a435e92972110f9ce1d2545549bbf745b0175c701e3d529a",
 };
 
 /** Everything that seats ask when they are asked all of that under the protocols, with these documents as sources. */
