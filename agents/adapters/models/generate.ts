@@ -7,6 +7,7 @@ import {
   type Token,
 } from "node-llama-cpp";
 
+import { GREEDY } from "../../core/prompts/prompt.ts";
 import { grammarOf, type Part } from "./grammar.ts";
 import { isLoop } from "./loop.ts";
 import { frameThoughts } from "./thoughts.ts";
@@ -42,7 +43,7 @@ const THOUGHT_TAIL = 1200;
 
 /** Describes, for people and transcripts, all that shapes the choice of a token besides the seed. */
 export function samplingOf(temperature: number, thinkingTokens: number): string {
-  const sampling = temperature === 0 ? "temperature=0" : `temperature=${temperature} top_k=${TOP_K}`;
+  const sampling = temperature === 0 ? GREEDY : `temperature=${temperature} top_k=${TOP_K}`;
   return thinkingTokens === 0 ? sampling : `${sampling} thinking=${thinkingTokens}`;
 }
 

@@ -1,5 +1,6 @@
 import { canonicalAnswer, groupAnswers } from "../request/answer.ts";
 import type { Asked } from "../request/kinds.ts";
+import { GREEDY } from "../prompts/prompt.ts";
 import { ONE_PPM, type Ppm, type SeatIndex } from "../types.ts";
 import type { Answered, SeatView } from "./phased-rules.ts";
 import { proposalFrom, type Proposal } from "./proposals.ts";
@@ -7,7 +8,8 @@ import { tierOf } from "./tiers.ts";
 
 /**
  * CL2: the answer that a model gave most often, of those the first to arrive, where sources are read the first that cites; its tier is
- * the part of all calls that gave it. Null if no reply has an answer of the question's kind.
+ * the part of all calls that gave it, or its own if the engine draws nothing: then all replies are one sample. Null if no reply has an
+ * answer of the question's kind.
  * @param calls how often the model was asked; a call that failed agrees with none
  */
 export function mostFrequent(
@@ -29,6 +31,8 @@ export function mostFrequent(
   // SG9: without a citation the answer would not count.
   const shown = same.find(({ seat }) => samples[seat]?.citations?.length !== 0) ?? same[0];
   if (most === undefined || shown === undefined) return null;
+  const sample = samples[shown.seat] as Proposal;
+  if (answered.every(({ origin }) => origin?.sampling === GREEDY)) return sample;
   const agreement = Math.floor((most.seats.length * ONE_PPM) / calls) as Ppm;
-  return { ...(samples[shown.seat] as Proposal), tier: tierOf(agreement) };
+  return { ...sample, tier: tierOf(agreement) };
 }

@@ -62,13 +62,16 @@ export function reworded(prompt: Prompt, change: (wording: Wording, set: PromptS
   return { small: change(prompt.small, "small"), general: change(prompt.general, "general") };
 }
 
-/** What made an answer. It is recorded beside the answer; no rule reads it. */
+/** The sampling of an engine that draws nothing: it always takes the likeliest token. */
+export const GREEDY = "temperature=0";
+
+/** What made an answer. It is recorded beside the answer, and nobody else's is judged by it. */
 export interface Origin {
   /** Descriptor with the model's digest, e.g. "conclave-small@0.4 sha256:ab12...". */
   readonly model: string;
   /** e.g. "node-llama-cpp@3.21.1 llama.cpp@b9999 cpu". */
   readonly engine: string;
-  /** e.g. "temperature=0". */
+  /** e.g. "temperature=0.7 top_k=40", or GREEDY. */
   readonly sampling: string;
   /** P5: the set of prompts and its version, e.g. "general@1". */
   readonly prompts: string;
