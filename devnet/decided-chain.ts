@@ -3,13 +3,13 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import { createPublicClient, formatLog, http, parseEther, type PublicClient, type RpcLog } from "viem";
+import { createPublicClient, http, parseEther, type PublicClient } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
-import { decodeLog, type MinedLog } from "../agents/adapters/chain/decode.ts";
+import { decodeLog } from "../agents/adapters/chain/decode.ts";
 import { encodeAsk, encodeCommit } from "../agents/adapters/chain/encode.ts";
 import { encodeHeader, type RawBlock } from "../agents/adapters/chain/header.ts";
 import type { ChainOptions } from "../agents/adapters/chain/connection.ts";
+import { receiptOf } from "../agents/adapters/chain/receipt.ts";
 import { createChainReader } from "../agents/adapters/chain/reader.ts";
 import { createChainWriter } from "../agents/adapters/chain/writer.ts";
 import { createOperatorActions } from "../agents/adapters/chain/operator.ts";
@@ -74,7 +74,6 @@ const SEED_BLOCKS = 18;
 const AT_ONCE = 40;
 const RECEIPT_POLL_MS = 5;
 const POLL_MS = 100;
-const RECEIPT_TRIES = 2_000;
 const ONE = parseEther("1");
 
 /** All that one appeal can call beside a committee: so many agents must be there for a request that allows one. */
@@ -253,22 +252,12 @@ class Asker {
     const { oracle, registry } = this.#deployment;
     const from = (this.#chain.accounts[0] as LocalChain["accounts"][number]).address;
     const hash: Hex = await this.#call("eth_sendTransaction", [{ from, to: oracle, data, gas: "0x4c4b40" }]);
-    for (const log of await this.#logsOf(hash)) {
+    for (const log of (await receiptOf(this.#client, hash, RECEIPT_POLL_MS)).logs) {
       const decoded = decodeLog(log, oracle, registry);
       if (decoded.kind === "event" && decoded.event.kind === kind)
         return decoded.event as Extract<ChainEvent, { kind: Kind }>;
     }
     throw new Error(`${hash} made no event ${kind}`);
-  }
-
-  /** Waits for the receipt, because anvil answers before it has mined. */
-  async #logsOf(hash: Hex): Promise<readonly MinedLog[]> {
-    for (let tries = 0; tries < RECEIPT_TRIES; tries++) {
-      const receipt: RawBlock | null = await this.#call("eth_getTransactionReceipt", [hash]);
-      if (receipt !== null) return (receipt["logs"] as RpcLog[]).map((log) => formatLog(log) as MinedLog);
-      await sleep(RECEIPT_POLL_MS);
-    }
-    throw new Error(`${hash} is not mined`);
   }
 
   async #call<T extends Hex | RawBlock | null>(method: string, params: readonly unknown[]): Promise<T> {

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import ipaddr from "ipaddr.js";
 import { ConclaveError } from "../core/errors.ts";
 
 /** An HTTP server that reads no body, and that bounds connections, requests, running answers and waits. */
@@ -44,15 +45,9 @@ export function isLoopback(host: string): boolean {
  * @param address as a socket names it
  */
 export function countedAs(address = ""): string {
-  const text = address.replace(/^::ffff:(?=[\d.]+$)/, "");
-  if (!text.includes(":")) return text;
-  const [before = [], after] = text.split("::").map((part) => part.split(":").filter(Boolean));
-  const missing = after === undefined ? 0 : 8 - before.length - after.length;
-  const groups = [...before, ...Array.from({ length: missing }, () => "0"), ...(after ?? [])];
-  return groups
-    .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
-    .join(":");
+  if (!ipaddr.isValid(address)) return address;
+  const parsed = ipaddr.process(address);
+  return parsed instanceof ipaddr.IPv6 ? parsed.parts.slice(0, 4).join(":") : parsed.toString();
 }
 
 /** True if the request names this machine. */

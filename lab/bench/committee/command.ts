@@ -2,7 +2,6 @@
 import { join } from "node:path";
 import Table from "cli-table3";
 import { InvalidArgumentError, type Command } from "commander";
-
 import { probeModel } from "../../../agents/adapters/models/calibrated-model.ts";
 import { modelConfigSchema } from "../../../agents/adapters/models/config.ts";
 import { createModel } from "../../../agents/adapters/models/create-model.ts";
@@ -18,6 +17,8 @@ import { requireGguf } from "../../eval/models.ts";
 import { questionsOf, type Question } from "../../eval/question.ts";
 
 const DEFAULT_MODEL = join(import.meta.dirname, "../../../models/conclave-small.gguf");
+
+const PROTOCOLS = protocols.map(({ id }) => id).join(", ");
 
 interface Flags {
   readonly seats: readonly number[];
@@ -50,7 +51,7 @@ function commandLine(): Command {
     )
     .option("--seats <list>", "numbers of seats, 4 to 64", (text) => text.split(",").map(between(4, 64)), [4, 7])
     .option("--questions <n>", "number of questions, 1 to 1000", between(1, 1000), 10)
-    .option("--protocol <id>", `one of ${protocols.map(({ id }) => id).join(", ")} (default: mbft)`, protocolOf)
+    .option("--protocol <id>", `one of ${PROTOCOLS} (default: mbft)`, protocolOf)
     .option("--threads <n>", "threads of the engine, 1 to 256", between(1, 256), 1)
     .option("--model <file>", "a GGUF file", DEFAULT_MODEL)
     .option("--gpu", "let the engine take a GPU, as agents do; without it, the CPU")
@@ -60,7 +61,7 @@ function commandLine(): Command {
 
 function protocolOf(id: string): Protocol {
   const protocol = protocolById(id);
-  if (protocol === null) throw new InvalidArgumentError(`Choose one of ${protocols.map((one) => one.id).join(", ")}.`);
+  if (protocol === null) throw new InvalidArgumentError(`Choose one of ${PROTOCOLS}.`);
   return protocol;
 }
 
