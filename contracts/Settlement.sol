@@ -103,6 +103,7 @@ contract Settlement is ISettlement {
         bytes32 commitment = HistoryLib.commitment(request, rounds);
         RequestTerms terms = request.terms;
         Book memory book = _open(request, rounds, state.attempt());
+        uint256 verdict = _verdictOf(rounds);
         // There is one round for each attempt with a decision, so at most seven.
         for (uint256 i = 0; i < rounds.length; ++i) {
             uint256 pay = _payOf(book, rounds[i]);
@@ -111,8 +112,9 @@ contract Settlement is ISettlement {
             bool isAppealed = i + 1 < rounds.length && rounds[i].appellant != address(0);
             // A committee that was followed without an appeal has said nothing that could be wrong if it hung or was too early to answer.
             bool isOverturned =
-                (isAppealed || (_isFollowedByLarger(rounds, i) && !PayLib.isHung(rounds[i].decision))) &&
-                    PayLib.isOverturned(terms, rounds[i].decision, rounds[rounds.length - 1].decision);
+                i < verdict &&
+                    (isAppealed || (_isFollowedByLarger(rounds, i) && !PayLib.isHung(rounds[i].decision))) &&
+                    PayLib.differ(terms, rounds[i].decision, rounds[verdict].decision);
             pay -= _deduct(book, request, rounds[i], book.relays[i], pay, !isOverturned);
             if (!isOverturned) {
                 _paySeats(book, rounds[i], pay);
@@ -369,6 +371,12 @@ contract Settlement is ISettlement {
 
     function _payOf(Book memory book, DecidedRound calldata round) private pure returns (uint256) {
         return PayLib.units(round.decision) * (round.round.appeals() == 0 ? book.unit : book.appealUnit);
+    }
+
+    /// @dev Returns the index of the last round that judges those before it (SE10); 0, before which there is none, if none does.
+    function _verdictOf(DecidedRound[] calldata rounds) private pure returns (uint256 index) {
+        index = rounds.length - 1;
+        while (index > 0 && !PayLib.isVerdict(rounds[index].decision)) --index;
     }
 
     function _isFollowedByLarger(DecidedRound[] calldata rounds, uint256 index) private pure returns (bool) {

@@ -49,7 +49,7 @@ interface ISettlement {
     /// @param requestId the request
     /// @param attempt the attempt whose decision was appealed against
     /// @param appellant the account whose credit grew
-    /// @param upheld true if the final decision differs; else the bond paid for the committees that the appeal called
+    /// @param upheld true if the last later decision that did not hang differs; else the bond paid for the committees that the appeal called
     /// @param amount the bond and the reward, or what is left of the bond, in the smallest unit of the request's currency
     event AppealResolved(
         RequestId indexed requestId,

@@ -31,11 +31,11 @@ library OverturnLib {
             wrong.committee.length >= rounds[second].committee.length ||
             rounds[second].committee.length >= rounds[last].committee.length
         ) return false;
-        if (PayLib.isOverturned(terms, rounds[second].decision, rounds[last].decision)) return false;
+        if (PayLib.differ(terms, rounds[second].decision, rounds[last].decision)) return false;
         // There are at most seven rounds. A hung one says nothing about the decision.
         for (uint256 i = first + 1; i <= last; ++i) {
             bool agrees =
-                PayLib.isDecided(rounds[i].decision) && !PayLib.isOverturned(terms, wrong.decision, rounds[i].decision);
+                PayLib.isDecided(rounds[i].decision) && !PayLib.differ(terms, wrong.decision, rounds[i].decision);
             if (agrees) return false;
         }
         return

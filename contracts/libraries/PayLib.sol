@@ -8,7 +8,7 @@ import {RequestTermsLib} from "./RequestTermsLib.sol";
 import {SeatLib} from "./SeatLib.sol";
 import {ServiceLib} from "./ServiceLib.sol";
 
-/// @title The pay of a round, and whether its decision stands (SE10, SE11)
+/// @title The pay of a round, and what its decision says of those before it (SE10, SE11)
 library PayLib {
     using DecisionHeadLib for DecisionHead;
     using RequestTermsLib for RequestTerms;
@@ -34,23 +34,20 @@ library PayLib {
         return isHung(decision) ? size : DECIDED_UNITS * size;
     }
 
-    /// @notice True if the final decision says that an earlier one was wrong: its answer or non-answer is another one. A hung
-    /// committee says nothing about earlier decisions, and nor does one that found no answer without a seat that earns: it could read
-    /// nothing (SG8), and whoever serves a source can bring that about.
+    /// @notice True if a decision judges those of the rounds before it. A hung committee says nothing about them, and nor does one
+    /// that found no answer without a seat that earns: it could read nothing (SG8), and whoever serves a source can bring that about.
+    function isVerdict(Decision calldata decision) internal pure returns (bool) {
+        if (isHung(decision)) return false;
+        return isDecided(decision) || !paysNobody(decision);
+    }
+
+    /// @notice True if two decisions have another status, or another answer.
     /// @param terms the terms of the request: numbers agree within their tolerance
-    /// @param decision the decision of an earlier round
-    /// @param last the final decision
-    function isOverturned(
-        RequestTerms terms,
-        Decision calldata decision,
-        Decision calldata last
-    ) internal pure returns (bool) {
-        if (isHung(last)) return false;
-        if (!isDecided(last) && paysNobody(last)) return false;
-        if (DecisionHeadLib.statusCode(decision.head) != DecisionHeadLib.statusCode(last.head)) return true;
-        if (terms.kind() != RequestTermsLib.KIND_NUMBER) return decision.outcome != last.outcome;
+    function differ(RequestTerms terms, Decision calldata one, Decision calldata other) internal pure returns (bool) {
+        if (DecisionHeadLib.statusCode(one.head) != DecisionHeadLib.statusCode(other.head)) return true;
+        if (terms.kind() != RequestTermsLib.KIND_NUMBER) return one.outcome != other.outcome;
         // The outcomes are two's complement numbers, and their distance may need all 256 bits.
-        (int256 left, int256 right) = (int256(uint256(decision.outcome)), int256(uint256(last.outcome)));
+        (int256 left, int256 right) = (int256(uint256(one.outcome)), int256(uint256(other.outcome)));
         unchecked {
             uint256 distance = left > right ? uint256(left) - uint256(right) : uint256(right) - uint256(left);
             return distance > terms.tolerance();

@@ -290,24 +290,25 @@ describe("secured requests", () => {
     expect(await slasher.isConsumed(second, committed.request.id, 0)).to.equal(true);
   });
 
-  it("SE10: liars keep their pay where the committee that an appeal against the correction called hangs", async () => {
+  it("SE10: liars lose their pay to the appellant, also where the committee that they call after the correction hangs", async () => {
     const lie = { ...no, shares: "0x01000000", reputationChanges: "0x03ff" };
-    for (const [last, gain, paid, reputation] of [
-      [hung, -18n, 8n, 800_000n],
-      [yes, 4n, 0n, 1_000_000n],
+    // Alice makes the first appeal, the liars make the second.
+    for (const [last, liars] of [
+      [hung, -19n],
+      [yes, -38n],
     ] as const) {
       const setting = await loadFixture(full);
-      const { world, alice, operator } = setting;
+      const { world, alice, bob, operator } = setting;
       const { token, oracle, registry } = world;
-      const before = (await token.balanceOf(alice.address)) as bigint;
+      const own = async ({ address }: { readonly address: string }): Promise<bigint> =>
+        ((await token.balanceOf(address)) as bigint) + ((await oracle.creditOf(address, Currency.Token)) as bigint);
+      const before = [await own(alice), await own(bob)] as const;
       const committed = await settle(world, await play(setting, [lie, yes, last]));
-      const credit = (await oracle.creditOf(alice.address, Currency.Token)) as bigint;
-      expect(((await token.balanceOf(alice.address)) as bigint) + credit - before).to.equal(gain * fullUnit);
+      expect((await own(alice)) - before[0]).to.equal(4n * fullUnit);
+      expect((await own(bob)) - before[1]).to.equal(liars * fullUnit);
       const [liar, , , honest] = committed.rounds[0]!.committee.map((seat) => Number(agentOf(seat)));
-      const pay = (await registry.rewardsOf(liar, operator.address, Currency.Token)) as bigint;
-      // The division by shares rounds down.
-      expect(paid * fullUnit - pay <= 1n).to.equal(true);
-      expect((await registry.getAgent(honest)).reputation).to.equal(reputation);
+      expect(await registry.rewardsOf(liar, operator.address, Currency.Token)).to.equal(0n);
+      expect((await registry.getAgent(honest)).reputation).to.equal(1_000_000n);
     }
   });
 

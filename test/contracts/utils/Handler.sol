@@ -1114,7 +1114,9 @@ contract Handler is ConclaveTest {
             PaidRound memory note = entry.paid[i];
             bool wasLarger = entry.paid[i + 1].appeals != note.appeals;
             if (note.appellant == address(0) && note.status != Status.Hung && wasLarger) {
-                ++done[!_model.differs(note, last) ? bytes32("unsure, stands") : bytes32("unsure, overturned")];
+                ++done[
+                    !_model.isContradicted(entry.paid, i) ? bytes32("unsure, stands") : bytes32("unsure, overturned")
+                ];
                 continue;
             }
             if (note.appellant == address(0)) {
@@ -1122,7 +1124,8 @@ contract Handler is ConclaveTest {
                 else ++done[note.appeals == 0 ? bytes32("retried") : bytes32("retried inside an appeal")];
                 continue;
             }
-            bool upheld = _model.differs(note, last);
+            bool upheld = _model.isContradicted(entry.paid, i);
+            if (upheld && last.status == Status.Hung) ++done["upheld, last hung"];
             appeals = bytes.concat(appeals, upheld ? bytes1("U") : bytes1("L"));
             if (note.status == Status.Hung)
                 ++done[upheld ? bytes32("against a hung, upheld") : bytes32("against a hung, lost")];

@@ -125,12 +125,14 @@ contract PayModel {
         return size;
     }
 
-    /// @return true if the last round says something else than an earlier one
-    function differs(PaidRound memory round, PaidRound memory last) public pure returns (bool) {
-        if (last.status == Status.Hung) return false;
-        // SE10: it could read nothing.
-        if (last.status != Status.Decided && _sumOf(last.shares) == 0) return false;
-        return round.status != last.status || round.outcome != last.outcome;
+    /// @return contradicted true if the last round after i that says anything says something else (SE10)
+    function isContradicted(PaidRound[] memory rounds, uint256 i) public pure returns (bool contradicted) {
+        for (uint256 j = i + 1; j < rounds.length; ++j) {
+            PaidRound memory later = rounds[j];
+            bool readNothing = later.status != Status.Decided && _sumOf(later.shares) == 0;
+            if (later.status == Status.Hung || readNothing) continue;
+            contradicted = rounds[i].status != later.status || rounds[i].outcome != later.outcome;
+        }
     }
 
     /// @param past seats of earlier rounds
@@ -146,7 +148,6 @@ contract PayModel {
 
     function _payRound(Case memory c, Bill memory bill, Sums memory sums, uint256 i) private pure {
         PaidRound memory round = c.rounds[i];
-        PaidRound memory last = c.rounds[c.rounds.length - 1];
         uint256 size = round.shares.length;
         uint256 pay = _payOf(round, sums);
         uint256 treasury = (pay * c.prices.treasuryPpm) / 1_000_000;
@@ -161,7 +162,7 @@ contract PayModel {
         bool appealed = i + 1 < c.rounds.length && round.appellant != address(0);
         // Nobody was wrong who was followed by a committee of the same size: it hung, or it was too early to answer.
         bool larger = i + 1 < c.rounds.length && c.rounds[i + 1].appeals != round.appeals;
-        bill.overturned[i] = differs(round, last) && (appealed || (larger && round.status != Status.Hung));
+        bill.overturned[i] = isContradicted(c.rounds, i) && (appealed || (larger && round.status != Status.Hung));
         if (bill.overturned[i]) {
             // SE24: nobody appealed against an unsure decision, and its whole pay goes back.
             if (!appealed) return;

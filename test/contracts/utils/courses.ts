@@ -21,6 +21,10 @@ const text = (length: number): Answer => {
 };
 
 export const yes: Answer = {};
+
+/** What a committee signs that could read nothing: no seat earns. */
+const nothingRead = (seats: number): Answer => ({ ...unanswerable, shares: `0x${"00".repeat(seats)}` });
+
 const [minimum, maximum] = [-(2n ** 255n), 2n ** 255n - 1n];
 
 /** Courses of a request, each with a name and with the appeals that are upheld. */
@@ -57,12 +61,7 @@ export const courses: readonly (readonly [name: string, Partial<Terms>, readonly
     [yes, unanswerable],
     [true],
   ],
-  [
-    "SE10: a committee that could read nothing overturns nothing",
-    { appeals: 1 },
-    [yes, { ...unanswerable, shares: "0x000000000000000000" }],
-    [false],
-  ],
+  ["SE10: a committee that could read nothing overturns nothing", { appeals: 1 }, [yes, nothingRead(9)], [false]],
   [
     "SE12: nobody would have got the pay of a round without shares, so its appellant gets no reward",
     { appeals: 1 },
@@ -73,6 +72,10 @@ export const courses: readonly (readonly [name: string, Partial<Terms>, readonly
   ["SE12: the same non-answer again", { appeals: 1 }, [tooEarly, tooEarly], [false]],
   ["SE12: a non-answer upon a hung committee", { appeals: 1 }, [hung, unanswerable], [true]],
   ["SE12: hung upon a non-answer overturns nothing", { appeals: 1 }, [unanswerable, hung], [false]],
+  ["SE10: hung upon a correction leaves it corrected", { appeals: 2 }, [no, yes, hung], [true, false]],
+  ["SE10: so does a committee that could read nothing", { appeals: 2 }, [no, yes, nothingRead(19)], [true, false]],
+  ["SE10: so do two hung committees", { appeals: 2, retries: 1 }, [no, yes, hung, hung], [true, false]],
+  ["SE10: hung committees alone overturn nothing", { appeals: 2 }, [yes, hung, hung], [false, false]],
   [
     "SE10: the number -1 is an answer, whatever the tolerance",
     { appeals: 1, kind: 2, tolerance: 5 },

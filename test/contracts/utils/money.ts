@@ -149,7 +149,6 @@ export function payOf(terms: Terms, rounds: readonly DecidedRound[], prices: Pri
   const paid: (readonly [bigint, bigint, bigint, string, bigint])[] = [];
   const unitAt = ({ round }: DecidedRound): bigint =>
     (unpackRound(round).appeals === 0 ? unitOf : appealUnitOf)(terms, prices);
-  const last = rounds.at(-1)!.decision;
   let changes = 0;
   let rest = BigInt(terms.fee);
   rest -= BigInt(payees.replaced ?? 0) * replacePayOf(prices, prices.gasPriceCap);
@@ -172,7 +171,7 @@ export function payOf(terms: Terms, rounds: readonly DecidedRound[], prices: Pri
     credit(relayer, relayerPay);
     const left = pay - treasuryPay;
     const isAppealed = index < rounds.length - 1 && appellant !== ZeroAddress;
-    const stands = !isAppealed || !isOverturned(terms, decision, last);
+    const stands = !isAppealed || !isOverturned(terms, rounds, index);
     paid.push([BigInt(decision.attempt), stands ? left : 0n, treasuryPay, relayer, relayerPay]);
     if (isAppealed) {
       const bond = bondAfter(terms, unpackRound(round).appeals, prices);
@@ -236,9 +235,14 @@ function paysNobody({ shares }: DecidedRound["decision"]): boolean {
   return getBytes(shares).every((share) => share === 0 || share === 0xff);
 }
 
-function isOverturned(terms: Terms, decision: DecidedRound["decision"], last: DecidedRound["decision"]): boolean {
-  if (last.status === Status.Hung) return false;
-  if (last.status !== Status.Decided && paysNobody(last)) return false;
+/** True if the last round after this one that says anything says something else (SE10). */
+function isOverturned(terms: Terms, rounds: readonly DecidedRound[], index: number): boolean {
+  const { decision } = rounds[index]!;
+  const last = rounds
+    .slice(index + 1)
+    .map((later) => later.decision)
+    .findLast((later) => later.status === Status.Decided || (later.status !== Status.Hung && !paysNobody(later)));
+  if (last === undefined) return false;
   if (decision.status !== last.status) return true;
   if (terms.kind !== KIND_NUMBER) return decision.outcome !== last.outcome;
   const distance = BigInt.asIntN(256, BigInt(decision.outcome)) - BigInt.asIntN(256, BigInt(last.outcome));
