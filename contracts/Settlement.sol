@@ -58,6 +58,7 @@ contract Settlement is ISettlement {
     /// @param appealUnit price of one unit of pay of the committees that appeals call
     /// @param rest the part of the escrow that is not paid yet
     /// @param earned what the seats have earned so far
+    /// @param verdict the index of the last round that judges those before it (SE10); 0, before which there is none, if none does
     /// @param payments payments to accounts, with room for the largest number of them
     /// @param payees number of payments so far
     /// @param relays by round, the gas for which its relayer is paid, without a callback
@@ -71,6 +72,7 @@ contract Settlement is ISettlement {
         uint256 appealUnit;
         uint256 rest;
         uint256 earned;
+        uint256 verdict;
         Payment[] payments;
         uint256 payees;
         uint256[] relays;
@@ -103,7 +105,6 @@ contract Settlement is ISettlement {
         bytes32 commitment = HistoryLib.commitment(request, rounds);
         RequestTerms terms = request.terms;
         Book memory book = _open(request, rounds, state.attempt());
-        uint256 verdict = _verdictOf(rounds);
         // There is one round for each attempt with a decision, so at most seven.
         for (uint256 i = 0; i < rounds.length; ++i) {
             uint256 pay = _payOf(book, rounds[i]);
@@ -112,9 +113,9 @@ contract Settlement is ISettlement {
             bool isAppealed = i + 1 < rounds.length && rounds[i].appellant != address(0);
             // A committee that was followed without an appeal has said nothing that could be wrong if it hung or was too early to answer.
             bool isOverturned =
-                i < verdict &&
+                i < book.verdict &&
                     (isAppealed || (_isFollowedByLarger(rounds, i) && !PayLib.isHung(rounds[i].decision))) &&
-                    PayLib.differ(terms, rounds[i].decision, rounds[verdict].decision);
+                    PayLib.differ(terms, rounds[i].decision, rounds[book.verdict].decision);
             pay -= _deduct(book, request, rounds[i], book.relays[i], pay, !isOverturned);
             if (!isOverturned) {
                 _paySeats(book, rounds[i], pay);
@@ -339,6 +340,8 @@ contract Settlement is ISettlement {
         Prices prices = oracle.priceListOf(terms.currency(), request.id.priceVersion());
         book.prices = prices;
         (book.unit, book.appealUnit) = (prices.unitOf(terms), prices.appealUnitOf(terms));
+        book.verdict = rounds.length - 1;
+        while (book.verdict > 0 && !PayLib.isVerdict(rounds[book.verdict].decision)) --book.verdict;
         DecidedRound calldata last = rounds[rounds.length - 1];
         // The oracle has paid who called `replace`, and has given back the rest of what was reserved for that.
         book.rest = terms.fee() - prices.replaceReserve(_replaced(attempt, rounds.length, last.decision));
@@ -371,12 +374,6 @@ contract Settlement is ISettlement {
 
     function _payOf(Book memory book, DecidedRound calldata round) private pure returns (uint256) {
         return PayLib.units(round.decision) * (round.round.appeals() == 0 ? book.unit : book.appealUnit);
-    }
-
-    /// @dev Returns the index of the last round that judges those before it (SE10); 0, before which there is none, if none does.
-    function _verdictOf(DecidedRound[] calldata rounds) private pure returns (uint256 index) {
-        index = rounds.length - 1;
-        while (index > 0 && !PayLib.isVerdict(rounds[index].decision)) --index;
     }
 
     function _isFollowedByLarger(DecidedRound[] calldata rounds, uint256 index) private pure returns (bool) {
