@@ -34,8 +34,7 @@ export interface Reached {
   readonly characters: number;
   /** True if some of what ran is new. */
   lacks(ran: Ran): boolean;
-  /** Adds what ran; true if some of it was new. */
-  add(ran: Ran): boolean;
+  add(ran: Ran): void;
 }
 
 export function createReached(): Reached {
@@ -64,12 +63,10 @@ export function createReached(): Reached {
     },
     lacks: (ran) => newIn(ran).next().done === false,
     add(ran) {
-      const before = characters;
       for (const [known, at] of newIn(ran)) {
         known[at] = 1;
         characters++;
       }
-      return characters > before;
     },
   };
 }

@@ -33,10 +33,8 @@ export interface FuzzResult {
 }
 
 const HEAD_BYTES = 8;
-/** Inputs between two looks at what was reached: a look costs as much as some inputs. */
-const INPUTS_PER_LOOK = 16;
-/** Most inputs that are kept. */
-const MOST_KEPT = 4_096;
+/** Inputs between two looks at what was reached: a look costs as much as many inputs. */
+const INPUTS_PER_LOOK = 128;
 const task = workerData as FuzzTask;
 const takeRan = startCoverage();
 const { createTargets } = await import("./targets.ts");
@@ -67,18 +65,21 @@ async function search(): Promise<void> {
   const end = performance.now() + task.milliseconds;
   let left = task.most;
   while (failure === null && left > 0 && performance.now() < end) {
-    const inputs = Array.from({ length: Math.min(left, INPUTS_PER_LOOK) }, () => mutate(pick(), random, pick()));
-    left -= inputs.length;
-    await play(inputs);
-    const ran = takeRan();
-    if (failure !== null || !reached.lacks(ran)) continue;
-    for (const input of inputs) {
-      await play([input]);
-      if (reached.add(takeRan()) && kept.length < MOST_KEPT) kept.push(input);
-    }
-    // What no input reached by itself depends on those before it.
-    reached.add(ran);
+    await keepNew(Array.from({ length: Math.min(left, INPUTS_PER_LOOK) }, () => mutate(pick(), random, pick())));
+    left -= INPUTS_PER_LOOK;
   }
+}
+
+/** Runs inputs, and if they reach new code, finds by halves which of them do. */
+async function keepNew(inputs: readonly Uint8Array[]): Promise<void> {
+  await play(inputs);
+  const ran = takeRan();
+  if (failure !== null || !reached.lacks(ran)) return;
+  const middle = inputs.length >> 1;
+  if (middle === 0) kept.push(...inputs);
+  else for (const half of [inputs.slice(0, middle), inputs.slice(middle)]) await keepNew(half);
+  // Also what no input reaches by itself.
+  reached.add(ran);
 }
 
 /** Half of the time one of the inputs that were kept. */
