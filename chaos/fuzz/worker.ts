@@ -64,8 +64,9 @@ parentPort?.postMessage({ executions, characters: reached.characters, kept, fail
 async function search(): Promise<void> {
   const end = performance.now() + task.milliseconds;
   let left = task.most;
-  while (failure === null && left > 0 && performance.now() < end) {
+  while (left > 0 && performance.now() < end) {
     await keepNew(Array.from({ length: Math.min(left, INPUTS_PER_LOOK) }, () => mutate(pick(), random, pick())));
+    if (failure !== null) return;
     left -= INPUTS_PER_LOOK;
   }
 }
