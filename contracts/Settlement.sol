@@ -58,7 +58,7 @@ contract Settlement is ISettlement {
     /// @param appealUnit price of one unit of pay of the committees that appeals call
     /// @param rest the part of the escrow that is not paid yet
     /// @param earned what the seats have earned so far
-    /// @param verdict the index of the last round that judges those before it (SE10), or 0
+    /// @param overturning the index of the last round that can overturn those before it (SE10), or 0
     /// @param payments payments to accounts, with room for the largest number of them
     /// @param payees number of payments so far
     /// @param relays by round, the gas for which its relayer is paid, without a callback
@@ -72,7 +72,7 @@ contract Settlement is ISettlement {
         uint256 appealUnit;
         uint256 rest;
         uint256 earned;
-        uint256 verdict;
+        uint256 overturning;
         Payment[] payments;
         uint256 payees;
         uint256[] relays;
@@ -113,9 +113,9 @@ contract Settlement is ISettlement {
             bool isAppealed = i + 1 < rounds.length && rounds[i].appellant != address(0);
             // A committee that was followed without an appeal has said nothing that could be wrong if it hung or was too early to answer.
             bool isOverturned =
-                i < book.verdict &&
+                i < book.overturning &&
                     (isAppealed || (_isFollowedByLarger(rounds, i) && !PayLib.isHung(rounds[i].decision))) &&
-                    PayLib.differ(terms, rounds[i].decision, rounds[book.verdict].decision);
+                    PayLib.differ(terms, rounds[i].decision, rounds[book.overturning].decision);
             pay -= _deduct(book, request, rounds[i], book.relays[i], pay, !isOverturned);
             if (!isOverturned) {
                 _paySeats(book, rounds[i], pay);
@@ -340,8 +340,8 @@ contract Settlement is ISettlement {
         Prices prices = oracle.priceListOf(terms.currency(), request.id.priceVersion());
         book.prices = prices;
         (book.unit, book.appealUnit) = (prices.unitOf(terms), prices.appealUnitOf(terms));
-        book.verdict = rounds.length - 1;
-        while (book.verdict > 0 && !PayLib.isVerdict(rounds[book.verdict].decision)) --book.verdict;
+        book.overturning = rounds.length - 1;
+        while (book.overturning > 0 && !PayLib.canOverturn(rounds[book.overturning].decision)) --book.overturning;
         DecidedRound calldata last = rounds[rounds.length - 1];
         // The oracle has paid who called `replace`, and has given back the rest of what was reserved for that.
         book.rest = terms.fee() - prices.replaceReserve(_replaced(attempt, rounds.length, last.decision));

@@ -287,10 +287,10 @@ interface IDecisionOracle is IAccounts {
     /// @notice Calls a committee of twice the size plus one against a provisional decision, until the deadline of its
     /// round. Anybody may call, with a bond in the request's currency: the most that the committees that the appeal
     /// calls, and their relayers, can earn (`settlement.bondOf`).
-    /// @dev The appeal is upheld if the last later decision that did not hang differs (SE10): the appellant gets the bond back and
-    /// half of the overturned round's pay. Otherwise the bond pays for the committees that the appeal called, and the appellant
-    /// gets the rest back. If no committee answers in time the request ends as Hung, and
-    /// the bond comes back less the gas of the call that ends it.
+    /// @dev The appeal is upheld if the last later decision that can overturn others differs (SE10): the appellant gets the bond
+    /// back and half of the overturned round's pay. Otherwise the bond pays for the committees that the appeal called, and the
+    /// appellant gets the rest back. If no committee answers in time the request ends as Hung, and the bond comes back less the
+    /// gas of the call that ends it.
     /// @dev Agents of earlier committees sit again if too few others are left.
     /// @param request_ as in the `Requested` event
     /// @param round as in the `DecisionProvisional` event

@@ -49,7 +49,7 @@ interface ISettlement {
     /// @param requestId the request
     /// @param attempt the attempt whose decision was appealed against
     /// @param appellant the account whose credit grew
-    /// @param upheld true if the last later decision that did not hang differs; else the bond paid for the committees that the appeal called
+    /// @param upheld true if the last later decision that can overturn others (SE10) differs; else the bond paid for the committees that the appeal called
     /// @param amount the bond and the reward, or what is left of the bond, in the smallest unit of the request's currency
     event AppealResolved(
         RequestId indexed requestId,
@@ -69,7 +69,7 @@ interface ISettlement {
 
     /// @notice Distributes the escrow of a request whose decision is final, once, unless its commit has done so. Anybody
     /// may call, and is paid for its gas (`SettlerPaid`).
-    /// @dev Each round pays the treasury first, then its seats by their shares, or, if the last decision overturns it,
+    /// @dev Each round pays the treasury first, then its seats by their shares, or, if a later decision overturns it,
     /// half to its appellant. The reserve pays its relayer. The asker gets the rest. Every division rounds down, in
     /// favour of the asker. The reputation changes of the rounds that stand take effect.
     /// @param request_ as in the `Requested` event

@@ -34,9 +34,9 @@ library PayLib {
         return isHung(decision) ? size : DECIDED_UNITS * size;
     }
 
-    /// @notice True if a decision judges those of the rounds before it. A hung committee says nothing about them, and nor does one
+    /// @notice True if a decision can overturn those of the rounds before it. A hung committee says nothing about them, and nor does one
     /// that found no answer without a seat that earns: it could read nothing (SG8), and whoever serves a source can bring that about.
-    function isVerdict(Decision calldata decision) internal pure returns (bool) {
+    function canOverturn(Decision calldata decision) internal pure returns (bool) {
         if (isHung(decision)) return false;
         return isDecided(decision) || !paysNobody(decision);
     }
