@@ -32,8 +32,6 @@ export function payOut(
   rounds: readonly DecidedRound[],
   operatorOf: (agentId: number) => Address | null,
 ): { readonly payments: readonly Payment[]; readonly rest: bigint } {
-  const last = rounds.at(-1)?.decision;
-  if (last === undefined) throw new RangeError("payOut: a final request has a round");
   const payOf = ({ decision }: DecidedRound): bigint => unitOf(terms) * unitsOf(decision);
   let escrow = terms.fee;
   const payments: Payment[] = [];
@@ -41,7 +39,7 @@ export function payOut(
     const appellant = one === rounds.at(-1) ? null : one.appellant;
     const bond = appellant === null ? 0n : bondOf(terms, one.round);
     escrow += bond;
-    const isOver = isJudged(one) && isOverturned(terms, one.decision, last);
+    const isOver = isOverturned(terms, rounds, index);
     if (!isOver) payments.push(...seatPay(terms, one, operatorOf));
     if (appellant === null) continue;
     const called = calledBy(rounds, index).reduce((sum, other) => sum + payOf(other), 0n);
@@ -50,17 +48,14 @@ export function payOut(
   return { payments, rest: payments.reduce((rest, { amount }) => rest - amount, escrow) };
 }
 
-/** The rounds whose reputation changes count: those that the final decision does not overturn. */
+/** The rounds whose reputation changes count: those that no later decision overturns. */
 export function standing(terms: Terms, rounds: readonly DecidedRound[]): readonly DecidedRound[] {
-  const last = rounds.at(-1);
-  return rounds.filter(
-    (one) => last === undefined || one === last || !isJudged(one) || !isOverturned(terms, one.decision, last.decision),
-  );
+  return rounds.filter((_, index) => !isOverturned(terms, rounds, index));
 }
 
-/** True if a later decision can overturn this one: somebody appealed against it, or it was not sure enough (SE10). */
-function isJudged({ appellant, decision }: DecidedRound): boolean {
-  return appellant !== null || decision.status === "decided";
+/** True if the decision can overturn earlier ones: the committee found something, and could read its sources (SE10). */
+function canOverturn({ decision: { status, shares } }: DecidedRound): boolean {
+  return status === "decided" || (status !== "hung" && shares.some((_, seat) => shareOf(shares, seat) > 0));
 }
 
 /** Rounds that the appeal against this round called: those up to the next appeal. */
@@ -86,16 +81,20 @@ export function earnings(terms: Terms, { committee, decision }: DecidedRound): r
   return shares.map((share) => (total === 0n ? 0n : (pay * BigInt(share)) / total));
 }
 
-function isOverturned({ kind, tolerance }: Terms, decision: Decision, last: Decision): boolean {
-  if (last.status === "hung") return false;
-  if (decision.status === "hung") return true;
+/** True if somebody appealed against the decision, or it was not sure enough, and the last one that can overturn others differs (SE10). */
+function isOverturned({ kind, tolerance }: Terms, rounds: readonly DecidedRound[], index: number): boolean {
+  const by = rounds.findLastIndex(canOverturn);
+  if (by <= index) return false;
+  const [{ appellant, decision }, { decision: last }] = [rounds[index]!, rounds[by]!];
+  if (appellant === null && decision.status !== "decided") return false;
+  if (decision.status !== last.status) return true;
   if (kind !== "number") return decision.outcome !== last.outcome;
   const distance = BigInt.asIntN(256, BigInt(decision.outcome)) - BigInt.asIntN(256, BigInt(last.outcome));
   return (distance < 0n ? -distance : distance) > tolerance;
 }
 
 function unitsOf({ status, shares }: Decision): bigint {
-  return (status === "decided" ? DECIDED_UNITS : 1n) * BigInt(shares.length);
+  return (status === "hung" ? 1n : DECIDED_UNITS) * BigInt(shares.length);
 }
 
 /** SE10: value of one unit of the fee, which covers every round that can come. */
