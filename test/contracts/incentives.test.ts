@@ -21,6 +21,7 @@ import {
   recordOf,
   replace,
   termsFor,
+  unanswerable,
   type Asked,
   type Committed,
 } from "../support/contracts/course.ts";
@@ -93,6 +94,17 @@ async function playground() {
     burning,
   };
 }
+
+describe("somebody gains", () => {
+  it("SE12: the asker, by a lost appeal whose committee could read nothing: docs/economics.md", async () => {
+    const { world, alice, creditOf, earned, spent, appealed, settle } = await loadFixture(playground);
+    const first = await decide(world, await ask(world, { fee: 26n, appeals: 1 }));
+    await settle(await decide(world, await appealed(first), { ...unanswerable, shares: `0x${"00".repeat(9)}` }));
+    expect(await earned()).to.equal(8n);
+    expect(await creditOf(alice)).to.equal(0n);
+    expect(await spent()).to.equal(8n - 18n);
+  });
+});
 
 describe("nobody gains", () => {
   it("SE12: by making the committee of an appeal hang: the asker still pays for the first committee", async () => {
