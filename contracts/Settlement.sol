@@ -294,7 +294,7 @@ contract Settlement is ISettlement {
     ) private {
         uint256 cost = 0;
         for (uint256 i = index + 1; i < rounds.length; ++i) {
-            cost += _payOf(book, rounds[i]);
+            cost += _costOf(book, rounds[i]);
             // The appeal does not pay for the callback, which the request would have made without it, too.
             cost += book.prices.gasCost(book.relays[i], rounds[i].relay.gasPrice());
             if (rounds[i].appellant != address(0)) break;
@@ -374,6 +374,12 @@ contract Settlement is ISettlement {
 
     function _payOf(Book memory book, DecidedRound calldata round) private pure returns (uint256) {
         return PayLib.units(round.decision) * (round.round.appeals() == 0 ? book.unit : book.appealUnit);
+    }
+
+    /// @dev Returns what a round costs the asker: its pay, or the treasury's part alone where no seat earns and the rest comes back (SE11).
+    function _costOf(Book memory book, DecidedRound calldata round) private pure returns (uint256 cost) {
+        cost = _payOf(book, round);
+        if (PayLib.paysNobody(round.decision)) cost = (cost * book.prices.treasuryPpm()) / PPM_ONE;
     }
 
     function _isFollowedByLarger(DecidedRound[] calldata rounds, uint256 index) private pure returns (bool) {

@@ -65,7 +65,8 @@ function reckon(fee: bigint, rounds: readonly Played[]) {
   const appellants = rounds.map((one, i) => {
     // Nobody answered the appeal against the last round.
     if (one.bond === 0n || i === rounds.length - 1) return one.bond;
-    if (!overturned[i]) return one.bond - payOf(rounds[i + 1]!);
+    const called = rounds[i + 1]!;
+    if (!overturned[i]) return one.bond - (called.answer === "Z" ? treasuryPartOf(called) : payOf(called));
     return one.bond + (one.answer === "Z" ? 0n : (payOf(one) - treasuryPartOf(one)) / 2n);
   });
   const paid = { seats: sum(seats), treasury: sum(rounds.map(treasuryPartOf)), appellants: sum(appellants) };

@@ -199,8 +199,12 @@ contract PayModel {
         for (uint256 j = 0; j < c.rounds.length; ++j) {
             PaidRound memory round = c.rounds[j];
             uint256 size = round.shares.length;
-            if (round.appeals == appeals)
-                loss += _payOf(round, sums) + cost(c.prices, relayGas(size, past), round.gasPrice);
+            if (round.appeals == appeals) {
+                uint256 pay = _payOf(round, sums);
+                // Nobody earned the rest, so the asker has it already.
+                if (_sumOf(round.shares) == 0) pay = (pay * c.prices.treasuryPpm) / 1_000_000;
+                loss += pay + cost(c.prices, relayGas(size, past), round.gasPrice);
+            }
             past += size;
         }
     }

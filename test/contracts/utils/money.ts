@@ -180,11 +180,13 @@ export function payOf(terms: Terms, rounds: readonly DecidedRound[], prices: Pri
         credit(appellant, bond + (paysNobody(decision) ? 0n : left / 2n));
         continue;
       }
-      const costs = calledBy(rounds, index).map(
-        (other) =>
-          unitAt(rounds[other]!) * unitsOf(rounds[other]!) +
-          costOf(prices, roundGasOf(terms, rounds, other), gasPriceOf(rounds[other]!)),
-      );
+      const costs = calledBy(rounds, index).map((other) => {
+        const called = rounds[other]!;
+        const most = unitAt(called) * unitsOf(called);
+        // SE12: where no seat earns the asker has the rest already.
+        const cost = paysNobody(called.decision) ? (most * prices.treasuryPpm) / 1_000_000n : most;
+        return cost + costOf(prices, roundGasOf(terms, rounds, other), gasPriceOf(called));
+      });
       credit(
         appellant,
         costs.reduce((held, cost) => held - cost, bond),

@@ -42,7 +42,9 @@ export function payOut(
     const isOver = isOverturned(terms, rounds, index);
     if (!isOver) payments.push(...seatPay(terms, one, operatorOf));
     if (appellant === null) continue;
-    const called = calledBy(rounds, index).reduce((sum, other) => sum + payOf(other), 0n);
+    const called = calledBy(rounds, index)
+      .filter(({ decision }) => !paysNobody(decision))
+      .reduce((sum, other) => sum + payOf(other), 0n);
     payments.push({ account: appellant, amount: isOver ? bond + payOf(one) / APPEAL_REWARD_DIVISOR : bond - called });
   }
   return { payments, rest: payments.reduce((rest, { amount }) => rest - amount, escrow) };
@@ -55,7 +57,11 @@ export function standing(terms: Terms, rounds: readonly DecidedRound[]): readonl
 
 /** True if the decision can overturn earlier ones: the committee found something, and could read its sources (SE10). */
 function canOverturn({ decision: { status, shares } }: DecidedRound): boolean {
-  return status === "decided" || (status !== "hung" && shares.some((_, seat) => shareOf(shares, seat) > 0));
+  return status === "decided" || (status !== "hung" && !paysNobody({ shares }));
+}
+
+function paysNobody({ shares }: Pick<Decision, "shares">): boolean {
+  return shares.every((_, seat) => shareOf(shares, seat) === 0);
 }
 
 /** Rounds that the appeal against this round called: those up to the next appeal. */
