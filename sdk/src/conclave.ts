@@ -190,7 +190,7 @@ function asking({
         const terms = termsOf(asked);
         const fee = asked.fee ?? (await readQuote(connection, terms));
         const { requestId, receipt } = await account.request({ ...terms, fee }, question, subscriptionId);
-        return { requestId, fee, receipt, cursor: cursorOfAsk(receipt.blockNumber) };
+        return { requestId, fee, receipt, cursor: cursorOfAsk(receipt) };
       }),
     appealBond: (requestId, signal) =>
       guarded(async () => {
