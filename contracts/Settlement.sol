@@ -58,7 +58,7 @@ contract Settlement is ISettlement {
     /// @param appealUnit price of one unit of pay of the committees that appeals call
     /// @param rest the part of the escrow that is not paid yet
     /// @param earned what the seats have earned so far
-    /// @param verdict the index of the last round that judges those before it (SE10); 0, before which there is none, if none does
+    /// @param verdict the index of the last round that judges those before it (SE10), or 0
     /// @param payments payments to accounts, with room for the largest number of them
     /// @param payees number of payments so far
     /// @param relays by round, the gas for which its relayer is paid, without a callback

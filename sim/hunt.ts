@@ -19,14 +19,14 @@ export interface Hunt {
   readonly others: readonly string[];
 }
 
-/** Runs a mutant until one of its expected checkers notices it, over at most `seeds` seeds. */
+/** Runs a mutant from its seed on until one of its expected checkers notices it, over at most `mostSeeds` seeds. */
 export async function hunt(mutant: Mutant, mostSeeds: number, jobs = 1): Promise<Hunt> {
   const options = optionsOf(mutant.sim);
   const expected = new Set<string>(mutant.expect);
   const notices = ({ violations }: SeedResult): boolean => violations.some(({ checker }) => expected.has(checker));
   const pool = await createPool(jobs, { realSignatures: false, mutant });
   try {
-    const seeds = Array.from({ length: mostSeeds }, (_, index) => index + 1);
+    const seeds = Array.from({ length: mostSeeds }, (_, index) => (mutant.seed ?? 1) + index);
     const results = await pool.run(options, seeds, (done) => done.some(notices));
     const first = results.find(notices);
     const violation = first?.violations.find(({ checker }) => expected.has(checker));

@@ -13,6 +13,8 @@ export interface Mutant {
   readonly replace: string;
   /** Arguments of `npm run sim` that show it, without --seeds and --seed. */
   readonly sim: string;
+  /** Seed at which the hunt begins, where one from 1 would be long: a seed that showed the fault when it was planted. Default 1. */
+  readonly seed?: number;
   /** Checkers that must notice: one of them is enough. */
   readonly expect: readonly CheckerName[];
 }

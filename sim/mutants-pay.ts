@@ -36,6 +36,7 @@ export const payMutants: readonly Mutant[] = [
     find: "return { seat, share: 0, falls, agrees: falls ? false : null };",
     replace: "return { seat, share: 0, falls: false, agrees: falls ? false : null };",
     sim: "--protocol mbft --n 4 --byzantine 1 --byzantine-kinds silent,late-revealer",
+    seed: 112,
     expect: ["pay"],
   },
   {

@@ -13,6 +13,7 @@ export const protocolMutants: readonly Mutant[] = [
     find: "const opens = commit.body.commitment === openingOf(book, seat, reveal.body.proposal);",
     replace: "const opens = openingOf(book, seat, reveal.body.proposal).length > 0;",
     sim: "--protocol mbft --n 4 --byzantine 1 --byzantine-kinds equivocating",
+    seed: 277,
     expect: ["mbft"],
   },
   {
@@ -68,6 +69,7 @@ export const protocolMutants: readonly Mutant[] = [
     find: "isAccepted(supporters.length, committee.length) && !isVetoed",
     replace: "isAccepted(committee.length, committee.length) && !isVetoed",
     sim: "--protocol mbft --n 4 --byzantine 1 --error-ppm 300000",
+    seed: 41,
     expect: ["mbft"],
   },
   {
@@ -123,6 +125,7 @@ export const protocolMutants: readonly Mutant[] = [
     find: "return suffices && isSupermajority(best.seats.length, attempt.committee.length) ? best : null;",
     replace: "return best;",
     sim: "--protocol escalating --n 4 --byzantine 1 --byzantine-kinds lying",
+    seed: 37,
     expect: ["validity"],
   },
   {
@@ -150,6 +153,7 @@ export const protocolMutants: readonly Mutant[] = [
     find: "if (!isMajority(rating.approvers.length, evaluators)) return false;",
     replace: "if (rating.approvers.length === 0) return false;",
     sim: "--protocol leaderless --n 7 --byzantine 2 --byzantine-kinds lying,biased-evaluator",
+    seed: 37,
     expect: ["validity"],
   },
   {
@@ -276,6 +280,7 @@ export const protocolMutants: readonly Mutant[] = [
     find: "isAdmissible: supporters >= supportersNeeded(attempt),",
     replace: "isAdmissible: supporters > 0,",
     sim: "--protocol clo --n 4 --byzantine 1 --byzantine-kinds lying --faults model,drop,partition",
+    seed: 38,
     expect: ["validity"],
   },
   {
@@ -285,6 +290,7 @@ export const protocolMutants: readonly Mutant[] = [
     find: "if (!isSupermajority(candidates.length, seats)) return null;",
     replace: "if (!isSupermajority(seats, seats)) return null;",
     sim: "--protocol unanimous --n 4 --byzantine 1 --byzantine-kinds lying --kind policies",
+    seed: 238,
     expect: ["validity"],
   },
   {

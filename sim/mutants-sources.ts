@@ -75,6 +75,7 @@ export const sourceMutants: readonly Mutant[] = [
     find: `if (quotation === "" || !passage.includes(quotation)) return false;`,
     replace: `if (quotation === "") return false;`,
     sim: "--protocol mbft --n 4 --byzantine 1 --sources right",
+    seed: 53,
     expect: ["sources"],
   },
 ];

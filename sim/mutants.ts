@@ -34,6 +34,7 @@ export const mutants: readonly Mutant[] = [
     find: "previous !== null && compareMessages(previous, message) >= 0",
     replace: "previous !== null && compareMessages(previous, message) > 9",
     sim: "--protocol mbft --n 4 --byzantine 1 --byzantine-kinds censoring-proposer",
+    seed: 343,
     expect: ["replay"],
   },
   {
@@ -52,6 +53,7 @@ export const mutants: readonly Mutant[] = [
     find: "if (state.locked !== null && state.locked.root !== root) return prevote(state, null);",
     replace: "",
     sim: `--protocol mbft --n 4 --byzantine 1 ${ROUGH}`,
+    seed: 523,
     expect: ["agreement", "certificate-uniqueness"],
   },
   {
@@ -106,6 +108,7 @@ export const mutants: readonly Mutant[] = [
     find: "else if (isPolka(state.votes, context.attempt, validBallot, root))",
     replace: "else if (validBallot < state.ballot)",
     sim: `--protocol mbft --n 4 --byzantine 1 ${ROUGH}`,
+    seed: 129,
     expect: ["omission", "agreement", "certificate-uniqueness"],
   },
   {
@@ -115,6 +118,7 @@ export const mutants: readonly Mutant[] = [
     find: "if (state.valid !== null) {",
     replace: "if (state.valid !== null && state.ballot < 0) {",
     sim: `--protocol mbft --n 4 --byzantine 1 ${ROUGH}`,
+    seed: 65,
     expect: ["termination"],
   },
   {

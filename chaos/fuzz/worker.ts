@@ -3,8 +3,8 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { messageOf } from "../../agents/core/errors.ts";
 import { createRandom } from "../../sim/random.ts";
+import { createReached, startCoverage } from "./coverage.ts";
 import { mutate } from "./mutate.ts";
-import { createTargets } from "./targets.ts";
 
 export interface FuzzTask {
   readonly target: string;
@@ -24,43 +24,80 @@ export interface FuzzTask {
 
 export interface FuzzResult {
   readonly executions: number;
+  /** Characters of code that inputs reached. */
+  readonly characters: number;
+  /** Inputs that reached new code, without those of the corpus. */
+  readonly kept: readonly Uint8Array[];
   /** The first input that broke a promise; null if none did. */
   readonly failure: { readonly input: Uint8Array; readonly reason: string } | null;
 }
 
 const HEAD_BYTES = 8;
+/** Inputs between two looks at what was reached: a look costs as much as some inputs. */
+const INPUTS_PER_LOOK = 16;
+/** Most inputs that are kept. */
+const MOST_KEPT = 4_096;
 const task = workerData as FuzzTask;
+const takeRan = startCoverage();
+const { createTargets } = await import("./targets.ts");
 const { targets, close } = await createTargets(task.folder);
 const target = targets[task.target];
 if (target === undefined) throw new Error(`Fuzz: the target ${task.target} is unknown`);
 const head = new Uint32Array(task.shared, 0, HEAD_BYTES / 4);
 const body = new Uint8Array(task.shared, HEAD_BYTES);
 const random = createRandom(task.seed, task.target);
-const known = [...target.samples, ...task.corpus];
-
-function* inputs(): Generator<Uint8Array> {
-  if (task.only !== null) return yield* task.only;
-  yield* known;
-  const end = performance.now() + task.milliseconds;
-  for (let left = task.most; left > 0 && performance.now() < end; left--)
-    yield mutate(random.pick(known), random, random.pick(known));
-}
-
+const corpus = [...target.samples, ...task.corpus];
+const kept: Uint8Array[] = [];
+const reached = createReached();
 let executions = 0;
 let failure: FuzzResult["failure"] = null;
-for (const input of inputs()) {
-  body.set(input);
-  head[1] = input.length;
-  Atomics.add(head, 0, 1);
-  executions++;
-  try {
-    await target.run(input);
-  } catch (error) {
-    failure = { input, reason: error instanceof Error ? `${error.name}: ${error.message}` : messageOf(error) };
-    break;
-  }
-}
+
+// What ran while the decoders were loaded is no input's.
+takeRan();
+await play(task.only ?? corpus);
+reached.add(takeRan());
+if (task.only === null) await search();
 await close();
 // A thread has no origin, unlike a window.
 // eslint-disable-next-line unicorn/require-post-message-target-origin
-parentPort?.postMessage({ executions, failure } satisfies FuzzResult);
+parentPort?.postMessage({ executions, characters: reached.characters, kept, failure } satisfies FuzzResult);
+
+/** Changes inputs until the time is over; those that reach new code are changed further. */
+async function search(): Promise<void> {
+  const end = performance.now() + task.milliseconds;
+  let left = task.most;
+  while (failure === null && left > 0 && performance.now() < end) {
+    const inputs = Array.from({ length: Math.min(left, INPUTS_PER_LOOK) }, () => mutate(pick(), random, pick()));
+    left -= inputs.length;
+    await play(inputs);
+    const ran = takeRan();
+    if (failure !== null || !reached.lacks(ran)) continue;
+    for (const input of inputs) {
+      await play([input]);
+      if (reached.add(takeRan()) && kept.length < MOST_KEPT) kept.push(input);
+    }
+    // What no input reached by itself depends on those before it.
+    reached.add(ran);
+  }
+}
+
+/** Half of the time one of the inputs that were kept. */
+function pick(): Uint8Array {
+  return random.pick(kept.length > 0 && random.chance(500_000) ? kept : corpus);
+}
+
+/** Runs inputs up to the first that breaks a promise. */
+async function play(inputs: readonly Uint8Array[]): Promise<void> {
+  for (const input of inputs) {
+    if (failure !== null) return;
+    body.set(input);
+    head[1] = input.length;
+    Atomics.add(head, 0, 1);
+    executions++;
+    try {
+      await target?.run(input);
+    } catch (error) {
+      failure = { input, reason: error instanceof Error ? `${error.name}: ${error.message}` : messageOf(error) };
+    }
+  }
+}

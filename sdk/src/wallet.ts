@@ -1,4 +1,6 @@
 import type { Hex, TransactionReceipt, WalletClient } from "viem";
+import { LOCAL_CHAINS } from "../../agents/adapters/chain/beacon.ts";
+import { sleep } from "../../agents/adapters/chain/backoff.ts";
 import type { Connection } from "../../agents/adapters/chain/connection.ts";
 import { operatorActionsOf } from "../../agents/adapters/chain/operator.ts";
 import {
@@ -16,6 +18,13 @@ import { ConclaveError, walletFailed } from "./errors.ts";
 
 /** How long to wait for a transaction that the wallet has sent. */
 const RECEIPT_TIMEOUT_MS = 180_000;
+/**
+ * How long viem may wait on a local chain until it is told to begin anew: it asks for the receipt when a block comes, and a local chain
+ * may make no other one. Elsewhere it would then forget whether the wallet replaced the transaction.
+ */
+const LOCAL_TRY_MS = 3_000;
+/** viem's names. The second comes where one node knows the block of the transaction and the next one does not know its receipt yet. */
+const NO_RECEIPT_YET = new Set(["WaitForTransactionReceiptTimeoutError", "TransactionReceiptNotFoundError"]);
 
 /** What an account does with its wallet. */
 export function walletActions(connection: Connection, wallet: SigningWallet): OperatorActions {
@@ -87,23 +96,34 @@ async function receiptOf(
   hash: Hex,
   signal: AbortSignal | undefined,
 ): Promise<TransactionReceipt> {
+  const endMs = Date.now() + RECEIPT_TIMEOUT_MS;
+  const tryMs = LOCAL_CHAINS.includes(connection.domain.chainId) ? LOCAL_TRY_MS : RECEIPT_TIMEOUT_MS;
   let isCancelled = false;
-  const receipt = await connection.call(doing, signal, (client) =>
-    client
-      .waitForTransactionReceipt({
-        hash,
-        timeout: RECEIPT_TIMEOUT_MS,
-        onReplaced: ({ reason }) => (isCancelled = reason !== "repriced"),
-      })
-      .catch((error: unknown) => {
-        if (!(error instanceof Error) || error.name !== "WaitForTransactionReceiptTimeoutError") throw error;
-        const seconds = RECEIPT_TIMEOUT_MS / 1000;
-        return new ConclaveError("CHAIN_TIMEOUT", `${doing}: no receipt of ${hash} within ${seconds} s`, {
+  let receipt: TransactionReceipt | null = null;
+  while (receipt === null) {
+    const leftMs = endMs - Date.now();
+    if (leftMs <= 0)
+      throw new ConclaveError(
+        "CHAIN_TIMEOUT",
+        `${doing}: no receipt of ${hash} within ${RECEIPT_TIMEOUT_MS / 1000} s`,
+        {
           transactionHash: hash,
-        });
-      }),
-  );
-  if (receipt instanceof Error) throw receipt;
+        },
+      );
+    receipt = await connection.call(doing, signal, (client) =>
+      client
+        .waitForTransactionReceipt({
+          hash,
+          timeout: Math.min(leftMs, tryMs),
+          onReplaced: ({ reason }) => (isCancelled = reason !== "repriced"),
+        })
+        .catch(async (error: unknown) => {
+          if (!(error instanceof Error) || !NO_RECEIPT_YET.has(error.name)) throw error;
+          await sleep(client.pollingInterval, signal);
+          return null;
+        }),
+    );
+  }
   if (!isCancelled) return receipt;
   throw new ConclaveError("WALLET_REJECTED", `${doing}: the wallet replaced transaction ${hash} by another one`, {
     transactionHash: hash,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -42,13 +42,32 @@ describe("fuzzing", () => {
     }
   });
 
+  it("keeps inputs that reach new code and begins the next run with them", () => {
+    const out = join(folder, "out");
+    const play = (inputs: number) => {
+      const words = ["chaos/fuzz/main.ts", "--target", "message", "--inputs", String(inputs), "--out", out, "--json"];
+      const { executions, characters } = JSON.parse(spawnSync(process.execPath, words, { encoding: "utf8" }).stdout);
+      return { ran: executions.message as number, reached: characters.message as number };
+    };
+    const first = play(400);
+    const kept = readdirSync(join(out, "corpus", "message")).length;
+    assertAbove(kept, 3);
+    assertAbove(first.reached, kept);
+    // The sample, what was kept, and one more.
+    const second = play(1);
+    assertAbove(second.ran, kept + 1);
+    assertAbove(second.reached, first.reached * 0.99);
+  });
+
   it("runs one input alone, says how many it ran, and refuses an unknown target", () => {
     const input = join(folder, "input");
     writeFileSync(input, "x");
     const run = (...words: readonly string[]) =>
       spawnSync(process.execPath, ["chaos/fuzz/main.ts", ...words], { encoding: "utf8" });
     const one = run("--target", "message", "--input", input, "--json");
-    assert.deepEqual(JSON.parse(one.stdout), { seed: 1, executions: { message: 1 }, findings: [] });
+    const { characters, ...report } = JSON.parse(one.stdout);
+    assert.deepEqual(report, { seed: 1, executions: { message: 1 }, findings: [] });
+    assertAbove(characters.message, 0);
     assert.equal(one.status, 0);
     const unknown = run("--target", "nothing");
     assert.equal(unknown.status, 2);

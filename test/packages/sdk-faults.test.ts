@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { createPublicClient, http, type PublicClient } from "viem";
+import { createPublicClient, createWalletClient, custom, http, numberToHex, type PublicClient } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
 import type { SeatIndex } from "../../agents/core/types.ts";
 import { startDecidedChain, type Decided, type DecidedChain } from "../../devnet/decided-chain.ts";
 import { createConclave, type Conclave } from "../../sdk/src/index.ts";
+import { assertAtMost } from "../support/assertions.ts";
 import { evidenceRow, replyData, standing, startSubgraphServer } from "../adapters/fixtures/subgraph-server.ts";
 
 const ONE = 10n ** 18n;
@@ -71,4 +73,33 @@ describe("sdk: addresses", () => {
     const position = conclave.position(1, "0x12");
     await assert.rejects(position, { code: "USAGE", field: "account", message: /account = "0x12": give an address/ });
   });
+});
+
+describe("sdk: receipts", () => {
+  /** Asks by a node that knows no receipt at first. `isBehind`: nor does it ever tell the newest block, or that it has the transaction. */
+  const askBy = async (lateAnswers: number, isBehind: boolean): Promise<void> => {
+    const head = await publicClient.getBlockNumber();
+    let late = lateAnswers;
+    const request = async (call: { readonly method: string; readonly params?: unknown }): Promise<unknown> => {
+      const told = await publicClient.request(call as Parameters<PublicClient["request"]>[0]);
+      if (call.method === "eth_blockNumber" && isBehind) return numberToHex(head);
+      if (call.method === "eth_getTransactionByHash" && isBehind)
+        return { ...(told as object), blockNumber: null, blockHash: null };
+      return call.method === "eth_getTransactionReceipt" && late-- > 0 ? null : told;
+    };
+    const [owner] = world.chain.accounts;
+    const account = privateKeyToAccount(owner?.privateKey ?? "0x");
+    const { requestId } = await createConclave({
+      publicClient: createPublicClient({ transport: custom({ request }), pollingInterval: 20, cacheTime: 0 }),
+      walletClient: createWalletClient({ account, transport: http(world.chain.rpcUrl) }),
+      deployment: world.deployment,
+    }).ask({ question: "Is 720 more than 500?", kind: "boolean", currency: "native" });
+    assert.equal((await conclave.read(requestId)).stage.kind, "requested");
+    assertAtMost(late, -1);
+  };
+
+  it("waits where one node knows the transaction and the next one does not know its receipt yet", () =>
+    askBy(3, false));
+
+  it("looks again where a local chain makes no block after the transaction's", () => askBy(2, true));
 });
