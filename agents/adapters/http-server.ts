@@ -51,7 +51,7 @@ export function countedAs(address = ""): string {
 }
 
 /** True if the request names this machine. */
-function isAskedLocally({ headers }: IncomingMessage): boolean {
+export function isAskedLocally({ headers }: IncomingMessage): boolean {
   const name = URL.parse(`http://${headers.host ?? ""}`)?.hostname ?? "";
   return isLoopback(name.replace(/^\[(.*)\]$/, "$1"));
 }

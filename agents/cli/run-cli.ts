@@ -2,6 +2,7 @@ import { CommanderError } from "commander";
 import { ConclaveError } from "../core/errors.ts";
 import { commands as product, type CommandGroup, type TopCommand } from "./commands.ts";
 import { addCommand, type CliHost, type CommandEntry } from "./shared/command.ts";
+import { completionScript, type Words } from "./shared/completion.ts";
 import { errorFailure, failureJson, failureText, usageFailure, type Failure } from "./shared/failure.ts";
 import { isUsage } from "./shared/reasons.ts";
 import { StrictCommand } from "./shared/strict-command.ts";
@@ -14,6 +15,7 @@ const EXIT_INTERRUPTED = 130;
 const BEGINNING = `
 \`conclave COMMAND --help\` shows the options and an example. With --json a command prints one JSON value.
 Which deployment: --deployment FILE, the variable CONCLAVE_DEPLOYMENT, or the only file in ./deployments.
+To complete commands by Tab in bash, where conclave is installed: source <(conclave completion)
 `;
 
 type Commands = readonly (CommandGroup | TopCommand)[];
@@ -52,8 +54,22 @@ async function createProgram(
       for (const command of entry.commands) await addCommand(group, command, command === called, host, exit);
     }
   }
+  program
+    .command("completion", { hidden: true })
+    .description("print what bash needs to complete the commands by Tab")
+    .allowExcessArguments(false)
+    .action(() => host.stdout(completionScript(wordsOf(commands))));
   program.addHelpText("after", BEGINNING);
   return program;
+}
+
+/** The commands by their first word, with the second words of each. */
+function wordsOf(commands: Commands): Words {
+  const named = commands.map((one) => [
+    wordOf(one) ?? "",
+    "commands" in one ? one.commands.map((inner) => wordOf(inner) ?? "") : [],
+  ]);
+  return Object.fromEntries(named) as Words;
 }
 
 /** The words that are no options; `help` may stand before any word of a command. */

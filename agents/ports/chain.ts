@@ -78,6 +78,7 @@ export interface StakePosition {
 export interface Receipt {
   readonly transactionHash: Hex;
   readonly blockNumber: bigint;
+  readonly blockHash: Hex;
   /** Gas of the whole transaction. */
   readonly gasUsed: bigint;
 }

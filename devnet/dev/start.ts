@@ -309,7 +309,7 @@ async function openDashboard(
   const place = { rpcUrl: chain.rpcUrl, chainId, oracle, registry, deploymentBlock };
   const [gateways, live] = [more.gateways.slice(0, MOST_URLS), more.live.slice(0, MOST_URLS)];
   const config = { ...place, ...more, gateways, live };
-  const dashboard = await readDashboard(DASHBOARD, () => config);
+  const dashboard = await readDashboard(DASHBOARD, { config: () => config, isLocal: true });
   const server = await startDashboardServer({ dashboard, host: "127.0.0.1", port });
   cleanups.push(() => server.close());
   return `${server.url}/`;

@@ -14,6 +14,7 @@ import type { AgentHistory, RequestMoney } from "../../agents/ports/history.ts";
 import { connectionOf, type ConclaveDeployment } from "./connection.ts";
 import type { FaultsOptions, FoundFaults } from "./faults.ts";
 import { signingWallet, type SigningWallet } from "./account.ts";
+import { requireArguments, type Kinds } from "./arguments.ts";
 import { guarded, toSdkError } from "./errors.ts";
 import {
   cursorOfAsk,
@@ -24,6 +25,7 @@ import {
   type RequestUpdate,
 } from "./follow.ts";
 import { readAgentHistory, readHistory, readMoney, type HistoryOptions, type HistoryPage } from "./history.ts";
+import { ACTIONS, ARGUMENTS, CONFIG } from "./signatures.ts";
 import { requireQuestion, termsOf, type AskedTerms } from "./terms.ts";
 import type { TakesPlain } from "./unbranded.ts";
 
@@ -133,8 +135,9 @@ interface Context {
   readonly progress: (requestId: bigint, signal?: AbortSignal) => Promise<Progress>;
 }
 
-/** Opens a deployment. Sends nothing: the first call checks the client's chain. */
+/** Opens a deployment. Sends nothing: the first call checks the client's chain. Throws USAGE. */
 export function createConclave(config: ConclaveConfig): Conclave {
+  requireArguments({ config: CONFIG }, [config]);
   const context = createContext(config);
   return {
     ...asking(context),
@@ -172,49 +175,45 @@ function asking({
   ...context
 }: Context): Pick<Conclave, "quote" | "ask" | "appealBond" | "appeal" | "cancel"> {
   return {
-    quote: (asked, signal) =>
-      guarded(async () => {
-        const terms = termsOf(asked);
-        const fee = await readQuote(connection, terms, signal);
-        const { currency } = terms;
-        const { symbol, decimals } =
-          currency === "token" ? (await context.terms()).feeToken : (publicClient.chain?.nativeCurrency ?? COIN);
-        return { fee, currency, symbol, decimals };
-      }),
-    ask: ({ question: text, sources = [], subscriptionId, ...asked }) =>
-      guarded(async () => {
-        // Loaded when it is used: it brings the grammar of sources.
-        const question = sources.length === 0 ? text : (await import("./sources.ts")).questionWith(text, sources);
-        requireQuestion(question);
-        const account = await context.actions();
-        const terms = termsOf(asked);
-        const fee = asked.fee ?? (await readQuote(connection, terms));
-        const { requestId, receipt } = await account.request({ ...terms, fee }, question, subscriptionId);
-        return { requestId, fee, receipt, cursor: cursorOfAsk(receipt.blockNumber) };
-      }),
-    appealBond: (requestId, signal) =>
-      guarded(async () => {
-        const progress = await context.progress(requestId, signal);
-        return readBond(connection, progress.request, requireProvisional(progress).round, signal);
-      }),
-    appeal: (requestId, mostBond) =>
-      guarded(async () => {
-        const account = await context.actions();
-        const progress = await context.progress(requestId);
-        const last = requireProvisional(progress);
-        if (mostBond !== undefined) await requireBond(connection, progress.request, last.round, mostBond);
-        return account.appeal(progress.request, last);
-      }),
-    cancel: (requestId) =>
-      guarded(async () => {
-        const account = await context.actions();
-        const progress = await context.progress(requestId);
-        const awaited = awaitedOf(progress);
-        if (awaited !== null) return account.cancel(progress.request, awaited);
-        throw new CoreError("CANCEL_IMPOSSIBLE", `Cancel request ${requestId}: it waits for no decision any more`, {
-          field: "requestId",
-        });
-      }),
+    quote: taking(ARGUMENTS.quote, async (asked, signal) => {
+      const terms = termsOf(asked);
+      const fee = await readQuote(connection, terms, signal);
+      const { currency } = terms;
+      const { symbol, decimals } =
+        currency === "token" ? (await context.terms()).feeToken : (publicClient.chain?.nativeCurrency ?? COIN);
+      return { fee, currency, symbol, decimals };
+    }),
+    ask: taking(ARGUMENTS.ask, async ({ question: text, sources = [], subscriptionId, ...asked }) => {
+      requireQuestion(text);
+      // Loaded when it is used: it brings the grammar of sources.
+      const question = sources.length === 0 ? text : (await import("./sources.ts")).questionWith(text, sources);
+      requireQuestion(question);
+      const account = await context.actions();
+      const terms = termsOf(asked);
+      const fee = asked.fee ?? (await readQuote(connection, terms));
+      const { requestId, receipt } = await account.request({ ...terms, fee }, question, subscriptionId);
+      return { requestId, fee, receipt, cursor: cursorOfAsk(receipt) };
+    }),
+    appealBond: taking(ARGUMENTS.appealBond, async (requestId, signal) => {
+      const progress = await context.progress(requestId, signal);
+      return readBond(connection, progress.request, requireProvisional(progress).round, signal);
+    }),
+    appeal: taking(ARGUMENTS.appeal, async (requestId, mostBond) => {
+      const account = await context.actions();
+      const progress = await context.progress(requestId);
+      const last = requireProvisional(progress);
+      if (mostBond !== undefined) await requireBond(connection, progress.request, last.round, mostBond);
+      return account.appeal(progress.request, last);
+    }),
+    cancel: taking(ARGUMENTS.cancel, async (requestId) => {
+      const account = await context.actions();
+      const progress = await context.progress(requestId);
+      const awaited = awaitedOf(progress);
+      if (awaited !== null) return account.cancel(progress.request, awaited);
+      throw new CoreError("CANCEL_IMPOSSIBLE", `Cancel request ${requestId}: it waits for no decision any more`, {
+        field: "requestId",
+      });
+    }),
   };
 }
 
@@ -225,26 +224,30 @@ function reading({
 }: Context): Pick<Conclave, "follow" | "read" | "history" | "faults" | "agentHistory" | "money"> {
   const { publicClient, subgraphUrl } = config;
   return {
-    follow: (requestId, { pollIntervalMs = publicClient.pollingInterval, ...options } = {}) =>
-      guardedStream(followRequest(connection, requestId as RequestId, options, pollIntervalMs)),
-    read: (requestId, signal) =>
-      guarded(async () => {
-        const progress = await context.progress(requestId, signal);
-        const state = await readRequestState(connection, requestId as RequestId, signal);
-        const last = lastRound(progress);
-        const isProvable = last !== null && isFinal(progress);
-        const outcome = isProvable ? await readOutcome(connection, progress.request, last, signal) : null;
-        return { ...timed(progress), state, outcome };
+    follow: (requestId, options) =>
+      guardedStream(() => {
+        requireArguments(ARGUMENTS.follow, [requestId, options]);
+        const { pollIntervalMs = publicClient.pollingInterval, ...rest } = options ?? {};
+        return followRequest(connection, requestId as RequestId, rest, pollIntervalMs);
       }),
-    agentHistory: (agentId, limit, signal) =>
-      guarded(async () =>
-        subgraphUrl === undefined ? null : readAgentHistory(connection, subgraphUrl, agentId, limit, signal),
-      ),
-    money: (requestId, signal) =>
-      guarded(async () => (subgraphUrl === undefined ? null : readMoney(connection, subgraphUrl, requestId, signal))),
-    history: (options = {}) => guarded(() => readHistory(connection, subgraphUrl, options)),
-    faults: (options = {}) =>
-      guarded(async () => (await import("./faults.ts")).readFaults(connection, subgraphUrl, options)),
+    read: taking(ARGUMENTS.read, async (requestId, signal) => {
+      const progress = await context.progress(requestId, signal);
+      const state = await readRequestState(connection, requestId as RequestId, signal);
+      const last = lastRound(progress);
+      const isProvable = last !== null && isFinal(progress);
+      const outcome = isProvable ? await readOutcome(connection, progress.request, last, signal) : null;
+      return { ...timed(progress), state, outcome };
+    }),
+    agentHistory: taking(ARGUMENTS.agentHistory, async (agentId, limit, signal) =>
+      subgraphUrl === undefined ? null : readAgentHistory(connection, subgraphUrl, agentId, limit, signal),
+    ),
+    money: taking(ARGUMENTS.money, async (requestId, signal) =>
+      subgraphUrl === undefined ? null : readMoney(connection, subgraphUrl, requestId, signal),
+    ),
+    history: taking(ARGUMENTS.history, async (options = {}) => readHistory(connection, subgraphUrl, options)),
+    faults: taking(ARGUMENTS.faults, async (options = {}) =>
+      (await import("./faults.ts")).readFaults(connection, subgraphUrl, options),
+    ),
   };
 }
 
@@ -253,60 +256,54 @@ function staking({
   terms,
 }: Context): Pick<Conclave, "agents" | "position" | "rewards" | "holdings" | "subscription" | "terms"> {
   return {
-    agents: (signal) => guarded(async () => (await reader()).agents(signal)),
-    position: (agentId, account, signal) =>
-      guarded(async () => (await terms()).position(agentId as AgentId, account as Address, signal)),
-    rewards: (agentId, account, signal) =>
-      guarded(async () => (await terms()).rewards(agentId as AgentId, account as Address, signal)),
-    holdings: (account, signal) => guarded(async () => (await terms()).holdings(account as Address, signal)),
-    subscription: (subscriptionId, signal) => guarded(async () => (await terms()).subscription(subscriptionId, signal)),
+    agents: taking(ARGUMENTS.agents, async (signal) => (await reader()).agents(signal)),
+    position: taking(ARGUMENTS.position, async (agentId, account, signal) =>
+      (await terms()).position(agentId as AgentId, account as Address, signal),
+    ),
+    rewards: taking(ARGUMENTS.rewards, async (agentId, account, signal) =>
+      (await terms()).rewards(agentId as AgentId, account as Address, signal),
+    ),
+    holdings: taking(ARGUMENTS.holdings, async (account, signal) =>
+      (await terms()).holdings(account as Address, signal),
+    ),
+    subscription: taking(ARGUMENTS.subscription, async (subscriptionId, signal) =>
+      (await terms()).subscription(subscriptionId, signal),
+    ),
     terms: () => guarded(terms),
   };
 }
 
 type ActionName = Exclude<keyof ConclaveActions, "account">;
 
-const ACTIONS: Readonly<Record<ActionName, true>> = {
-  register: true,
-  bond: true,
-  startUnbonding: true,
-  withdrawStake: true,
-  rotateSigner: true,
-  transferOperator: true,
-  acceptOperator: true,
-  setEndpoint: true,
-  setModel: true,
-  startEarning: true,
-  claimRewards: true,
-  setCommission: true,
-  raiseCommission: true,
-  claimReward: true,
-  withdraw: true,
-  createSubscription: true,
-  setConsumer: true,
-  transferSubscription: true,
-  acceptSubscription: true,
-  fund: true,
-  withdrawFunds: true,
-};
+const ACTION_KINDS: Readonly<Record<ActionName, Kinds>> = ACTIONS;
 
 /** Every action loads what it needs, and rejects with the SDK's errors. */
 function guardedActions({ wallet, actions }: Context): ConclaveActions {
   const { account } = wallet();
-  const act =
-    (name: ActionName) =>
-    (...args: unknown[]) =>
-      guarded(async () => {
-        const action = (await actions())[name] as (...args: unknown[]) => Promise<unknown>;
-        return action(...args);
-      });
-  const named = (Object.keys(ACTIONS) as ActionName[]).map((name) => [name, act(name)] as const);
+  const act = (name: ActionName) =>
+    taking(ACTION_KINDS[name], async (...args: unknown[]) => {
+      const action = (await actions())[name] as (...args: unknown[]) => Promise<unknown>;
+      return action(...args);
+    });
+  const named = (Object.keys(ACTION_KINDS) as ActionName[]).map((name) => [name, act(name)] as const);
   return { account: lower(account.address), ...Object.fromEntries(named) } as ConclaveActions;
 }
 
-async function* guardedStream<T>(stream: AsyncGenerator<T, void, void>): AsyncGenerator<T, void, void> {
+/** Returns the action for arguments of these kinds alone, with the SDK's errors. */
+function taking<Args extends readonly unknown[], T>(
+  kinds: Kinds,
+  action: (...args: Args) => Promise<T>,
+): (...args: Args) => Promise<T> {
+  return (...args) =>
+    guarded(async () => {
+      requireArguments(kinds, args);
+      return action(...args);
+    });
+}
+
+async function* guardedStream<T>(open: () => AsyncGenerator<T, void, void>): AsyncGenerator<T, void, void> {
   try {
-    yield* stream;
+    yield* open();
   } catch (error) {
     throw toSdkError(error);
   }

@@ -2,7 +2,15 @@ import type { Connection } from "../../agents/adapters/chain/connection.ts";
 import { readRecentFaults } from "../../agents/adapters/chain/faults.ts";
 import type { RequestId } from "../../agents/core/types.ts";
 import type { FaultFilter, PastFault } from "../../agents/ports/history.ts";
-import { askSubgraph, blocksOf, limitOf, signalOf, unlessAway, type HistoryOptions, type Told } from "./history.ts";
+import {
+  askSubgraph,
+  DEFAULT_BLOCKS,
+  DEFAULT_LIMIT,
+  signalOf,
+  unlessAway,
+  type HistoryOptions,
+  type Told,
+} from "./history.ts";
 
 export interface FaultsOptions extends Pick<HistoryOptions, "limit" | "agentId" | "blocks" | "signal"> {
   readonly requestId?: bigint;
@@ -19,14 +27,14 @@ export async function readFaults(
   subgraphUrl: string | undefined,
   options: FaultsOptions,
 ): Promise<FoundFaults> {
-  const limit = limitOf(options);
+  const { limit = DEFAULT_LIMIT, blocks = DEFAULT_BLOCKS } = options;
   const signal = signalOf(options);
   const filter: FaultFilter = {
     agentId: (options.agentId ?? null) as FaultFilter["agentId"],
     requestId: (options.requestId ?? null) as RequestId | null,
   };
   const onChain = async (): Promise<FoundFaults> => {
-    const found = await readRecentFaults(connection, filter, limit, { blocks: blocksOf(options), signal });
+    const found = await readRecentFaults(connection, filter, limit, { blocks, signal });
     return { ...found, source: "chain" };
   };
   if (subgraphUrl === undefined) return onChain();

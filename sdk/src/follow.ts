@@ -15,6 +15,7 @@ import {
 } from "../../agents/core/request/progress.ts";
 import { unpackRound } from "../../agents/core/request/rounds.ts";
 import type { Hex, RequestId } from "../../agents/core/types.ts";
+import type { Receipt } from "../../agents/ports/chain.ts";
 
 /** Where a request stands, and how long. */
 export interface RequestProgress extends Progress {
@@ -79,13 +80,21 @@ export async function* followRequest(
     const events = [...kept, ...(await readEventsOf(connection, requestId, range, signal))];
     const updates = updatesOf(events);
     const current = updates.at(-1);
-    if (last !== null && !isAmong(updates, last) && !(await isTakenBack(last))) {
+    const lost = last === null || isAmong(updates, last) ? null : last;
+    const isGone = lost !== null && (await isTakenBack(lost));
+    // Another block holds the question: a reorganisation moved it, or the chain began anew, as local worlds do.
+    if (isGone && current === undefined) {
+      next = connection.deploymentBlock;
+      last = null;
+      continue;
+    }
+    if (current === undefined && !isAwaited(start, last, head)) throw unknown(requestId);
+    if (lost !== null && !isGone) {
       await sleep(pollIntervalMs, signal);
       continue;
     }
-    if (current === undefined && (start === null || head > start.asked + DEEP_BLOCKS)) throw unknown(requestId);
     // What so many blocks have buried is not read again.
-    if (current !== undefined && head - DEEP_BLOCKS > next) {
+    if (head - DEEP_BLOCKS > next) {
       kept = events.filter(({ blockNumber }) => blockNumber <= head - DEEP_BLOCKS);
       next = head - DEEP_BLOCKS + 1n;
     }
@@ -100,6 +109,15 @@ export async function* followRequest(
     if (current !== undefined && isFinal(current.progress)) return;
     await sleep(pollIntervalMs, signal);
   }
+}
+
+/**
+ * Tells whether a request that was not found may still come: a node may be behind, and a reorganisation may bring it later. A chain that is
+ * far from the block of the question is another one.
+ */
+function isAwaited(start: Place | null, last: Place | null, head: bigint): boolean {
+  if (start === null || head > start.asked + DEEP_BLOCKS) return false;
+  return last !== null || head >= start.asked - DEEP_BLOCKS;
 }
 
 /** The seed block is not ready or too old, or the node shows headers of another form. */
@@ -167,8 +185,7 @@ function isAmong(steps: readonly Step[], last: Place): boolean {
  */
 function createTakeBack(connection: Connection, signal: AbortSignal | undefined): (last: Place) => Promise<boolean> {
   let missing = 0;
-  return async ({ block, hash, seen }) => {
-    if (seen === 0) return true;
+  return async ({ block, hash }) => {
     const found = await connection.call(`Read block ${block}`, signal, (client) => hashOf(client, block));
     missing = found === null ? missing + 1 : 0;
     return found === null ? missing >= MISSING_LOOKS : digitsOf(found) !== hash;
@@ -192,8 +209,8 @@ export function timed(progress: Progress): RequestProgress {
 }
 
 /** Returns the cursor of a request that was just asked: all of it is still to come. */
-export function cursorOfAsk(block: bigint): string {
-  return `f-${block}-${block}-00000000-0`;
+export function cursorOfAsk({ blockNumber, blockHash }: Receipt): string {
+  return `f-${blockNumber}-${blockNumber}-${digitsOf(blockHash)}-0`;
 }
 
 function placeOf(cursor: string): Place {

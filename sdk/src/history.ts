@@ -36,9 +36,8 @@ export interface Told {
   readonly toBlock: number;
 }
 
-const MAX_LIMIT = 100;
-const DEFAULT_LIMIT = 20;
-const DEFAULT_BLOCKS = 50_000;
+export const DEFAULT_LIMIT = 20;
+export const DEFAULT_BLOCKS = 50_000;
 const CHAIN_CURSOR = /^e-/;
 
 /** Returns a page of requests, the newest first: from the subgraph, or from the chain's events where none answers. */
@@ -48,7 +47,7 @@ export async function readHistory(
   options: HistoryOptions,
 ): Promise<HistoryPage> {
   const { cursor } = options;
-  const limit = limitOf(options);
+  const { limit = DEFAULT_LIMIT } = options;
   const onChain = (): Promise<HistoryPage> => fromChain(connection, limit, options);
   if (subgraphUrl === undefined || CHAIN_CURSOR.test(cursor ?? "")) return onChain();
   const indexed = fromSubgraph(connection, subgraphUrl, limit, options);
@@ -62,20 +61,6 @@ export function unlessAway<T>(onChain: () => Promise<T>): (error: unknown) => Pr
     if (error instanceof CoreError && error.code === "SUBGRAPH_UNREACHABLE") return onChain();
     throw error;
   };
-}
-
-/** Throws USAGE. */
-export function limitOf({ limit = DEFAULT_LIMIT }: Pick<HistoryOptions, "limit">): number {
-  if (Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT) return limit;
-  throw new CoreError("USAGE", `Read the history: limit = ${limit}: give 1 to ${MAX_LIMIT}`, { field: "limit" });
-}
-
-/** Throws USAGE. */
-export function blocksOf({ blocks = DEFAULT_BLOCKS }: Pick<HistoryOptions, "blocks">): number {
-  if (Number.isSafeInteger(blocks) && blocks >= 1) return blocks;
-  throw new CoreError("USAGE", `Read the history: blocks = ${blocks}: give a number of blocks, 1 or more`, {
-    field: "blocks",
-  });
 }
 
 async function fromSubgraph(
@@ -142,7 +127,7 @@ function requireOwn(found: string | null, expected: string): void {
 
 async function fromChain(connection: Connection, limit: number, options: HistoryOptions): Promise<HistoryPage> {
   const page = { limit, cursor: options.cursor ?? null };
-  const window = { blocks: blocksOf(options), signal: signalOf(options) };
+  const window = { blocks: options.blocks ?? DEFAULT_BLOCKS, signal: signalOf(options) };
   const found = await recentHistoryOf(connection).requests(filterOf(options), page, window);
   const { requests, next, toBlock } = found;
   return { requests, next, source: "chain", toBlock };

@@ -4,6 +4,7 @@ import { limits } from "../../agents/core/limits.ts";
 import { usesTerm, type KindTerm } from "../../agents/core/request/kinds.ts";
 import { defaultTerms } from "../../agents/core/request/terms.ts";
 import { NAMED_TERMS, type NamedTerm, type Terms } from "../../agents/core/types.ts";
+import { shown } from "./arguments.ts";
 import { PROTOCOL_CODES } from "./protocol-codes.ts";
 
 export type ProtocolId = keyof typeof PROTOCOL_CODES;
@@ -15,27 +16,36 @@ export interface AskedTerms extends Partial<Omit<Terms, "protocol" | "kind">> {
   readonly protocol?: ProtocolId | number;
 }
 
-const TERMS = Object.keys(defaultTerms({ protocol: 0 }));
+const DEFAULTS: Readonly<Record<string, unknown>> = { ...defaultTerms({ protocol: 0 }) };
+const TERMS = Object.keys(DEFAULTS);
 /** What stands beside the terms of a question. */
 const BESIDE = ["question", "sources", "subscriptionId"];
 
 const KIND_TERMS: readonly KindTerm[] = ["options", "decimals", "tolerance"];
 
 /** Returns all terms, with the fee 0 where none is named. Throws PROTOCOL_UNKNOWN or TERMS_INVALID; the contract checks the rest. */
-export function termsOf({ protocol = "mbft", ...asked }: AskedTerms): Terms {
-  const { kind } = asked;
+export function termsOf({ protocol = "mbft", ...given }: AskedTerms): Terms {
+  const { kind } = given;
+  // A form names every term, whether it has a value or not.
+  const asked = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as typeof given;
   // A misspelt one would be paid for without what it asks.
-  for (const [term, value] of Object.entries(asked))
-    if (value !== undefined && !TERMS.includes(term) && !BESIDE.includes(term))
-      throw invalid(term, "", `there is no such term; there are ${TERMS.join(", ")}`);
+  for (const term of Object.keys(asked))
+    if (!TERMS.includes(term) && !BESIDE.includes(term))
+      throw invalid(term, `there is no such term; there are ${TERMS.join(", ")}`);
   for (const [term, values] of Object.entries(NAMED_TERMS) as [NamedTerm, readonly unknown[]][])
     if ((term === "kind" || asked[term] !== undefined) && !values.includes(asked[term]))
-      throw invalid(term, asked[term], `give one of ${values.join(", ")}`);
+      throw invalid(term, `give one of ${values.join(", ")}`, asked[term]);
+  // A number that is a text, or a bigint that is a number, would be packed nevertheless.
+  for (const [term, value] of Object.entries(asked)) {
+    const wanted = DEFAULTS[term];
+    if (wanted !== undefined && typeof value !== typeof wanted)
+      throw invalid(term, typeof wanted === "bigint" ? "give a bigint, such as 1n" : "give a whole number", value);
+  }
   for (const term of KIND_TERMS)
     if (asked[term] !== undefined && !usesTerm(kind, term))
-      throw invalid(term, asked[term], `questions of the kind ${kind} have no ${term}; leave it out`);
+      throw invalid(term, `questions of the kind ${kind} have no ${term}; leave it out`, asked[term]);
   if (usesTerm(kind, "options") && asked.options === undefined)
-    throw invalid("options", "", `give the number of options, ${limits.minOptions} to ${limits.maxOptions}`);
+    throw invalid("options", `give the number of options, ${limits.minOptions} to ${limits.maxOptions}`);
   return defaultTerms({
     duration: limits.minDurationSeconds,
     ...asked,
@@ -46,9 +56,10 @@ export function termsOf({ protocol = "mbft", ...asked }: AskedTerms): Terms {
 /** Throws TERMS_INVALID or QUESTION_TOO_LONG. */
 export function requireQuestion(question: string): void {
   // Forms and JavaScript give what they have.
-  if (typeof question !== "string") throw invalid("question", "", "it is no text");
-  if (question === "") throw invalid("question", "", "it is empty");
-  if (!question.isWellFormed()) throw invalid("question", "", "it is not well-formed Unicode");
+  if (typeof question !== "string") throw invalid("question", "give a text", question);
+  if (question === "") throw invalid("question", "it is empty; give a text");
+  if (!question.isWellFormed())
+    throw invalid("question", "it is not well-formed Unicode; give a text without lone surrogates");
   const bytes = utf8(question).length;
   if (bytes <= limits.questionBytes) return;
   throw new CoreError(
@@ -59,16 +70,20 @@ export function requireQuestion(question: string): void {
 }
 
 function codeOf(protocol: string): number {
-  if (Object.hasOwn(PROTOCOL_CODES, protocol)) return PROTOCOL_CODES[protocol as ProtocolId];
+  if (typeof protocol === "string" && Object.hasOwn(PROTOCOL_CODES, protocol))
+    return PROTOCOL_CODES[protocol as ProtocolId];
   const known = Object.keys(PROTOCOL_CODES).join(", ");
-  throw new CoreError(
-    "PROTOCOL_UNKNOWN",
-    `Choose a protocol: ${JSON.stringify(protocol)} is unknown; known are ${known}`,
-    { field: "protocol", protocol, known },
-  );
+  const said = shown(protocol);
+  throw new CoreError("PROTOCOL_UNKNOWN", `Choose a protocol: ${said} is unknown; known are ${known}`, {
+    field: "protocol",
+    protocol: said,
+    known,
+  });
 }
 
-function invalid(field: string, value: string | number | bigint | undefined, way: string): CoreError {
-  const shown = value === "" ? "" : ` = ${String(value)}`;
-  return new CoreError("TERMS_INVALID", `Ask the question: ${field}${shown}: ${way}`, { field, value: String(value) });
+/** @param values the wrong one, where showing it helps */
+function invalid(field: string, way: string, ...values: readonly [unknown?]): CoreError {
+  const said = values.map(shown).join("");
+  const place = said === "" ? field : `${field} = ${said}`;
+  return new CoreError("TERMS_INVALID", `Ask the question: ${place}: ${way}`, { field, value: said });
 }

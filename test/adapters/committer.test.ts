@@ -23,7 +23,7 @@ import { rejects } from "./chain.suite.ts";
 import { until } from "../support/until.ts";
 
 const WAIT_MS = 250;
-const receipt: Receipt = { transactionHash: "0xaa", blockNumber: 1n, gasUsed: 1n };
+const receipt: Receipt = { transactionHash: "0xaa", blockNumber: 1n, blockHash: "0xbb", gasUsed: 1n };
 const commitOf = (id: number): CertifiedDecision => ({ request: { id: BigInt(id) as RequestId } }) as CertifiedDecision;
 const idOf = ({ request }: CertifiedDecision): number => Number(request.id);
 const settled = async (): Promise<void> => {

@@ -19,6 +19,8 @@ const html = `<html><head><meta charset="utf-8" />
   content="${POLICY}"
 /></head><body>page</body></html>`;
 
+const EMPTY = { config: () => ({}), isLocal: false };
+
 /** Sends the path as it is, which `fetch` would tidy first. */
 function statusOf(url: string, path: string, headers: Record<string, string> = {}): Promise<number> {
   const { hostname, port } = new URL(url);
@@ -45,7 +47,10 @@ describe("the dashboard's files", () => {
     await writeFile(join(dist, "notes.unknown"), "?");
     await writeFile(join(folder, "secret.txt"), "secret");
     await symlink(join(folder, "secret.txt"), join(dist, "link.txt"));
-    const dashboard = await readDashboard(dist, (host) => ({ gateways: [`http://${host}`] }));
+    const dashboard = await readDashboard(dist, {
+      config: (host) => ({ gateways: [`http://${host}`] }),
+      isLocal: false,
+    });
     server = await startDashboardServer({ dashboard, host: "127.0.0.1", port: 0 });
   });
   after(async () => {
@@ -91,10 +96,30 @@ describe("the dashboard's files", () => {
     assert.equal(await read({ host: 'a"/b' }), `{"gateways":["${server.url}"]}\n`);
   });
 
+  it("give a config on this machine to no page whose own name leads here: it would read the RPC's key", async (context) => {
+    const dashboard = await readDashboard(join(folder, "dist"), { ...EMPTY, isLocal: true });
+    const local = await startDashboardServer({ dashboard, host: "127.0.0.1", port: 0 });
+    context.after(() => local.close());
+    const { port } = new URL(local.url);
+    for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`, "localhost"])
+      assert.equal(await statusOf(local.url, "/config.json", { host }), 200, host);
+    for (const host of [
+      `evil.example:${port}`,
+      "localhost.evil.example",
+      "127.0.0.1.evil.example",
+      "10.0.0.1",
+      "a/localhost",
+    ]) {
+      for (const path of ["/config.json", "/config.json?x", "/./config.json", "/%63onfig.json"])
+        assert.notEqual(await statusOf(local.url, path, { host }), 200, `${host} ${path}`);
+      assert.equal(await statusOf(local.url, "/index.html", { host }), 200);
+    }
+  });
+
   it("are refused where no dashboard is built", async () => {
     for (const place of [join(folder, "nowhere"), join(folder, "dist/assets")])
       await assert.rejects(
-        readDashboard(place, () => ({})),
+        readDashboard(place, EMPTY),
         (error) => error instanceof ConclaveError && /npm run page:build/.test(error.message),
       );
   });
@@ -102,7 +127,7 @@ describe("the dashboard's files", () => {
   it("stand beside a gateway's blocks, which any origin may read, refusals included; the config only the dashboard's own", async () => {
     const store = await createFolderContentStore(join(folder, "blocks"));
     const digest = await store.put(freshBlock().bytes);
-    const dashboard = await readDashboard(join(folder, "dist"), () => ({}));
+    const dashboard = await readDashboard(join(folder, "dist"), EMPTY);
     const gateway = await startGateway({ store, host: "127.0.0.1", port: 0, others: dashboard.answer });
     assert.equal(await (await fetch(`${gateway.url}/`)).text(), html);
     assert.equal((await fetch(`${gateway.url}/ipfs/${cidString(digest)}?format=raw`)).status, 200);

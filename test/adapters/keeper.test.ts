@@ -18,7 +18,7 @@ const TICK_MS = 500;
 /** Blocks of one period: its final requests are settled in one order of agents. */
 const PERIOD = 50n;
 const HEAD: Head = { number: 1n, timestamp: 0, oldestSeed: 0n };
-const receipt: Receipt = { transactionHash: "0xaa", blockNumber: 1n, gasUsed: 1n };
+const receipt: Receipt = { transactionHash: "0xaa", blockNumber: 1n, blockHash: "0xbb", gasUsed: 1n };
 
 /** A request that an appeal made final. */
 const finalRequest = (id: number): Progress =>

@@ -201,7 +201,7 @@ describe("LV5: hostile watchers", () => {
   });
 
   it("serves at most so many streams, and so many requests of one address", async (context) => {
-    const { url, facts } = await serve(context, { clientsPerAddress: 100, clients: 3 });
+    const { url, facts } = await serve(context, { clientsPerAddress: 3, clients: 3 });
     const watchers = await Promise.all([0, 1, 2].map(() => watch(`${url}${PATH}`, 0)));
     assert.equal((await fetch(`${url}${PATH}`)).status, 503);
     const statuses = await Promise.all(Array.from({ length: 40 }, async () => (await fetch(`${url}/live/8/0`)).status));
@@ -209,6 +209,18 @@ describe("LV5: hostile watchers", () => {
     // All places are taken, so each of them was refused for one reason or the other.
     assert.deepEqual(facts(), { watchers: 3, sent: 0, refused: { busy: 41, address: 0, slow: 0 } });
     for (const watcher of watchers) watcher.leave();
+  });
+
+  it("lets the watchers behind a proxy ask, whose one address may hold many streams", async (context) => {
+    const { url } = await serve(context, { clientsPerAddress: 64 });
+    for (const [requests, expected] of [
+      [250, [204]],
+      [20, [204, 429]],
+    ] as const) {
+      const statuses = new Set<number>();
+      for (let sent = 0; sent < requests; sent++) statuses.add((await fetch(`${url}/live/8/0`)).status);
+      assert.deepEqual([...statuses], expected);
+    }
   });
 
   it("keeps a stream while 1,000 connections are opened that ask nothing", async (context) => {

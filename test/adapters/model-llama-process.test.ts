@@ -182,8 +182,9 @@ describe("model: llama, process", () => {
   });
 
   it("reports what the engine finds on this machine", async () => {
-    const { backend, devices, cores, drivers } = await probeEngine(never());
+    const { backend, devices, cores, drivers, version } = await probeEngine(never());
     assert.ok(cores > 0);
+    assert.match(version, /^\d+\.\d+\.\d+$/);
     if (backend === "cpu") assert.deepEqual(devices, []);
     else assert.ok(devices.length > 0 && drivers.includes(backend));
     // NODE_OPTIONS stands for a password: Node would obey it if the process inherited the environment.

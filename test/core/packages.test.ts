@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { parse } from "yaml";
@@ -138,10 +138,17 @@ describe("the workflow of every night", () => {
     const skipped = Object.values(nightly.jobs).map((job) => /^github\.event\.schedule != '(.+)'$/.exec(job.if)?.[1]);
     assertSameMembers(skipped, schedules);
   });
+});
 
-  it("takes its actions in the versions of every push", () => {
-    const used = Object.values(nightly.jobs).flatMap(({ steps }) => steps.flatMap(({ uses }) => uses ?? []));
-    assert.equal(used.length, 4);
-    for (const action of used) assert.ok(read(".github/workflows/ci.yml").includes(`uses: ${action}\n`), action);
+describe("the actions of all workflows", () => {
+  it("are pinned by a commit, whose version stands beside it, since a tag can be moved; each is the same everywhere", () => {
+    const files = readdirSync(join(root, ".github/workflows"));
+    const used = files.flatMap((file) =>
+      [...read(`.github/workflows/${file}`).matchAll(/uses: *(.*)/g)].map(([, action = ""]) => action),
+    );
+    assert.ok(used.length > files.length);
+    for (const action of used) assert.match(action, /^actions\/[a-z-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
+    const names = used.map((action) => action.replace(/@.*/, ""));
+    assert.equal(new Set(used).size, new Set(names).size);
   });
 });

@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { errorFailure } from "../../agents/cli/shared/failure.ts";
 import { wayOut } from "../../agents/cli/shared/reasons.ts";
+import { ConclaveError } from "../../agents/core/errors.ts";
 import { journalWayOut } from "../../agents/ports/journal.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -29,6 +31,13 @@ describe("docs/reasons.md", () => {
       Object.keys(wayOut).toSorted((a = "", b = "") => (a < b ? -1 : 1)),
       union.toSorted((a = "", b = "") => (a < b ? -1 : 1)),
     );
+  });
+
+  it("what was not given leads to the help, which lists how it is given, and not back to the message", () => {
+    const missing = new ConclaveError("CONFIG_MISSING", "Find the chain: give --deployment FILE", { field: "chain" });
+    assert.equal(errorFailure(missing, "conclave history --help").way, "see `conclave history --help`");
+    const wrong = new ConclaveError("CONFIG_INVALID", "Read conclave.json: chain.rpcUrl: expected a URL", {});
+    assert.match(String(errorFailure(wrong, "conclave agent run --help").way), /`conclave agent schema`/);
   });
 
   it("a damaged journal: the page says what the error says", async () => {

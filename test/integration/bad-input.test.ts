@@ -115,6 +115,17 @@ describe("a deployment file of the tools", () => {
         );
       }
     });
+
+  it("needs no rpcUrl, which npm run deploy writes into none: subgraph:dev asks for --rpc, as every command calls it", async () => {
+    const file = join(cli.folder, "deployed.json");
+    const [oracle, registry, settlement, slasher] = Array.from({ length: 4 }, () => `0x${"12".repeat(20)}`);
+    const deployed = { chainId: 1, oracle, registry, settlement, slasher, deploymentBlock: 0 };
+    await writeFile(file, JSON.stringify(deployed));
+    const run = (...more: readonly string[]): string =>
+      runScript("devnet/subgraph/main.ts", "--deployment", file, ...more).stderr;
+    assert.match(run(), /deployed\.json has no rpcUrl; name it with --rpc/);
+    assert.doesNotMatch(run("--rpc", "http://127.0.0.1:1"), /rpcUrl|unknown option/);
+  });
 });
 
 describe("a name that no contract has", () => {

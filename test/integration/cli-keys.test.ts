@@ -9,6 +9,7 @@ import { provePossession } from "../../agents/adapters/chain/possession.ts";
 import { openKeystore } from "../../agents/adapters/keystore/keystore.ts";
 import type { Address, AgentId, Ppm } from "../../agents/core/types.ts";
 import type { ChainReader } from "../../agents/ports/chain.ts";
+import type { Check } from "../../agents/cli/doctor/checks.ts";
 import { ONE } from "../adapters/chain-node.ts";
 import { NO_MODEL, startCliNode, type CliNode } from "./cli-node.ts";
 import { assertNoSecrets, OPERATOR_PASSWORD, PASSWORD } from "./cli-world.ts";
@@ -141,6 +142,9 @@ describe("command line: keys and operators", () => {
       stdout,
       /^configured +openai:other\nregistered +openai:\S+\nnext +conclave agent model --dir made --set$/m,
     );
+    const { value } = await cli.json("doctor", "--dir", "made", "--profile", "default");
+    const found = (value["checks"] as readonly Check[]).find(({ name }) => name === "registered model");
+    assert.deepEqual([found?.level, found?.way], ["warn", "run: conclave agent model --set"], found?.message);
     assert.match((await cli.run([...compare, "--set"], silent)).stderr, /^error KEYSTORE_PASSWORD_MISSING: /);
     assert.equal((await cli.json(...compare, "--set")).code, 0);
     assert.match((await cli.run(compare, silent)).stdout, /^registered +the same$/m);

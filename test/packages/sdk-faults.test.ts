@@ -42,8 +42,8 @@ describe("sdk: faults", () => {
     assert.deepEqual((await conclave.faults({ agentId, requestId })).faults, faults);
     assert.deepEqual((await conclave.faults({ agentId: agentId === 1 ? 2 : 1 })).faults, []);
     assert.deepEqual((await conclave.faults({ requestId: requestId + 1n })).faults, []);
-    await assert.rejects(conclave.faults({ limit: 101 }), { code: "USAGE", data: { field: "limit" } });
-    await assert.rejects(conclave.faults({ blocks: 0 }), { code: "USAGE", data: { field: "blocks" } });
+    await assert.rejects(conclave.faults({ limit: 101 }), { code: "USAGE", field: "limit" });
+    await assert.rejects(conclave.faults({ blocks: 0 }), { code: "USAGE", field: "blocks" });
 
     const { oracle, registry } = world.deployment;
     const { url, close } = await startSubgraphServer((_, response) =>
@@ -69,8 +69,9 @@ describe("sdk: addresses", () => {
       createConclave({ publicClient, deployment: { ...world.deployment, oracle } });
     const nobodys = at(`0x${"77".repeat(20)}`).quote(question);
     await assert.rejects(nobodys, { code: "CHAIN_NO_CONTRACT", field: "deployment" });
-    await assert.rejects(at("0x12").quote(question), { code: "USAGE", message: /Address "0x12" is invalid/ });
-    await assert.rejects(conclave.position(1, "0x12"), { code: "USAGE", message: /Address "0x12" is invalid/ });
+    assert.throws(() => at("0x12"), { code: "USAGE", field: "oracle", message: /oracle = "0x12": give an address/ });
+    const position = conclave.position(1, "0x12");
+    await assert.rejects(position, { code: "USAGE", field: "account", message: /account = "0x12": give an address/ });
   });
 });
 

@@ -172,7 +172,7 @@ describe("sdk: what goes wrong", () => {
     assert.match(revert.message, /refused with NothingToWithdraw.*start unbonding first/);
     assert.match(revert.hint, /\w/);
     await refuses(conclave.actions.bond(99, ONE), "AGENT_NOT_REGISTERED", null);
-    await refuses(conclave.actions.withdraw("token", ONE, "0xnonsense"), "USAGE", null);
+    await refuses(conclave.actions.withdraw("token", ONE, "0xnonsense"), "USAGE", "to");
   });
 
   it("finds out that the client serves another chain, or nothing", async () => {

@@ -7,6 +7,7 @@ import { liveConfigSchema } from "../../agents/adapters/live/config.ts";
 import { startLiveStreams, type LiveStreams } from "../../agents/adapters/live/live-server.ts";
 import { toldOfCertificate, toldOfMessage } from "../../agents/core/encoding/live-events.ts";
 import { decodeMessage } from "../../agents/core/encoding/transcript.ts";
+import type { Page } from "playwright-core";
 import type { Message, Ppm, SeatIndex } from "../../agents/core/types.ts";
 import type { Decided } from "../../devnet/decided-chain.ts";
 import type { Conclave } from "../../sdk/src/index.ts";
@@ -101,6 +102,14 @@ describe("page: watching live", () => {
     await page.locator(".decided-answer").waitFor();
     await page.locator(".pane.is-agrees").nth(2).waitFor();
     assert.equal(await page.getByText("They have until").count(), 0);
+  });
+
+  it("finds a request whose cursor is of a chain before: a fresh local world counts from 1 again", async (context) => {
+    const { id, question } = world.chain.decisions[0]?.attempt.request ?? assert.fail("nothing is decided");
+    const kept = JSON.stringify({ [`${world.chain.deployment.oracle}/${id}`]: "f-99999-99999-deadbeef-0" });
+    const routes = (page: Page) => page.addInitScript((text) => localStorage.setItem("conclave.asked", text), kept);
+    const { page } = await visit(context, world, { route: `/request/${id}`, routes });
+    await page.getByRole("heading", { level: 1, name: question }).waitFor();
   });
 
   it("shows who sits, and the decision when it comes, where no agent lets others watch", async (context) => {

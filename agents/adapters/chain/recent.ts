@@ -104,9 +104,7 @@ function placeOf(cursor: string): EventPlace {
   throw new ConclaveError(
     "USAGE",
     "Read the cursor: this is an unknown cursor; give the one that the page before named",
-    {
-      cursor,
-    },
+    { field: "cursor", cursor },
   );
 }
 

@@ -216,8 +216,8 @@ async function submit(
   return "accepted";
 }
 
-export function toReceipt({ transactionHash, blockNumber, gasUsed }: TransactionReceipt): Receipt {
-  return { transactionHash, blockNumber, gasUsed };
+export function toReceipt({ transactionHash, blockNumber, blockHash, gasUsed }: TransactionReceipt): Receipt {
+  return { transactionHash, blockNumber, blockHash, gasUsed };
 }
 
 /** Waits for a receipt of any of the flight's transactions; null if a foreign transaction used the nonce. */

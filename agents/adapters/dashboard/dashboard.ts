@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { extname, join, sep } from "node:path";
 import { ConclaveError, messageOf } from "../../core/errors.ts";
 import { sha256 } from "../../core/encoding/bytes.ts";
-import { refuse, startHttpServer, type HttpServer, type HttpServerLimits } from "../http-server.ts";
+import { isAskedLocally, refuse, startHttpServer, type HttpServer, type HttpServerLimits } from "../http-server.ts";
 
 /** Static files, all in memory: a request names one of them or nothing, so no path leads out of the folder. */
 export interface Dashboard {
@@ -45,12 +45,15 @@ const TYPES: Readonly<Record<string, string>> = {
 const STRICT_POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'";
 const LIMITS: HttpServerLimits = { concurrency: 16, requests: 600, windowMs: 10_000 };
 
-/**
- * Reads the built dashboard.
- * @param config makes `config.json` for the host that a browser asked, e.g. "127.0.0.1:8080"
- * @throws CONFIG_INVALID if the folder holds no dashboard
- */
-export async function readDashboard(folder: string, config: (host: string) => object): Promise<Dashboard> {
+export interface DashboardConfig {
+  /** Makes `config.json` for the host that a browser asked, e.g. "127.0.0.1:8080". */
+  readonly config: (host: string) => object;
+  /** True refuses it to whoever does not name this machine, as a page does whose own name leads here: the RPC's URL may hold a key. */
+  readonly isLocal: boolean;
+}
+
+/** Reads the built dashboard. Throws CONFIG_INVALID if the folder holds none. */
+export async function readDashboard(folder: string, { config, isLocal }: DashboardConfig): Promise<Dashboard> {
   const files = await readFiles(folder);
   const index = files.get(INDEX);
   if (index === undefined) throw invalid(folder, `it has no ${INDEX}; build the dashboard with npm run page:build`);
@@ -59,6 +62,10 @@ export async function readDashboard(folder: string, config: (host: string) => ob
     answer(request, response) {
       const path = URL.parse(`http://dashboard${request.url ?? "/"}`)?.pathname.slice(1) ?? "";
       const name = path === "" ? INDEX : path;
+      if (name === CONFIG && isLocal && !isAskedLocally(request)) {
+        refuse(response, 403, "ask for localhost");
+        return;
+      }
       const file = name === CONFIG ? configFile(config(hostOf(request))) : files.get(name);
       if (file === undefined) {
         refuse(response, 404, "no such file");

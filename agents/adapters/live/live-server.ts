@@ -39,8 +39,10 @@ export interface LiveBounds {
 
 /** LV5. */
 const defaults: LiveBounds = { recordingBytes: 16_777_216, bytes: 134_217_728, slowestMs: 10_000, heartbeatMs: 10_000 };
-/** LV5: a watcher that is cut comes back, but not as often as it likes. */
-const REQUESTS = { requests: 30, windowMs: 10_000 };
+/** LV5: a watcher that is cut comes back, but not as often as it likes. Behind a proxy all watchers are one address. */
+const WINDOW_MS = 10_000;
+const LEAST_REQUESTS = 30;
+const REQUESTS_PER_CLIENT = 4;
 const PATH = /^\/live\/(\d{1,48})\/(\d{1,3})$/;
 const AFTER = /^([0-9a-f]{8})-(\d{1,7})$/;
 
@@ -54,7 +56,11 @@ export async function startLiveStreams(config: LiveConfig, some: Partial<LiveBou
     name: "live stream",
     host: config.host,
     port: config.port,
-    limits: { ...REQUESTS, concurrency: config.clients },
+    limits: {
+      requests: Math.max(LEAST_REQUESTS, REQUESTS_PER_CLIENT * config.clientsPerAddress),
+      windowMs: WINDOW_MS,
+      concurrency: config.clients,
+    },
     localOnly: !config.public,
     headers: (request) => readableBy(request, config.origins),
     answer: async (request, response) => {

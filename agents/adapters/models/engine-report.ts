@@ -5,6 +5,8 @@ export interface EngineReport {
   readonly devices: readonly string[];
   readonly vramBytes: number;
   readonly cores: number;
-  /** Backends whose drivers are installed, whether or not this checkout has their builds of the engine. */
+  /** Of node-llama-cpp: its builds must have the same. */
+  readonly version: string;
+  /** Backends whose drivers are installed, whether or not their builds of the engine are. */
   readonly drivers: readonly ("cuda" | "vulkan" | "metal")[];
 }

@@ -1,5 +1,5 @@
 /** Started by llama-probe.ts: says which backend the engine finds, and ends. */
-import { getLlama, getLlamaGpuTypes, LlamaLogLevel } from "node-llama-cpp";
+import { getLlama, getLlamaGpuTypes, getModuleVersion, LlamaLogLevel } from "node-llama-cpp";
 
 import type { EngineReport } from "./engine-report.ts";
 
@@ -11,6 +11,7 @@ const report: EngineReport = {
   devices: llama.gpu === false ? [] : await llama.getGpuDeviceNames(),
   vramBytes: llama.gpu === false ? 0 : (await llama.getVramState()).total,
   cores: llama.cpuMathCores,
+  version: await getModuleVersion(),
   drivers: usable.filter((one) => one !== false),
 };
 process.send?.(report, () => process.exit(0));

@@ -143,7 +143,8 @@ function numberOf(endpoint: Endpoint, cursor: string): number {
   const [, digits] = CURSOR.exec(cursor) ?? [];
   const number = Number(digits);
   if (number <= MAX_INT) return number;
-  throw subgraphError("USAGE", endpoint, "this is an unknown cursor; give the one that the page before named", {});
+  const data = { field: "cursor", cursor };
+  throw subgraphError("USAGE", endpoint, "this is an unknown cursor; give the one that the page before named", data);
 }
 
 function whereOf(filter: HistoryFilter, before: number | null): Where {

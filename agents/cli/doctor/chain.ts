@@ -150,7 +150,7 @@ async function compareCode(
     artifacts = await loadArtifacts(Object.values(files), profile);
   } catch (error) {
     const [reason = ""] = String(error).split("\n");
-    const way = "install the development dependencies with npm ci, and run doctor in a checkout";
+    const way = "run doctor in a checkout of the repository, after npm ci with the development dependencies";
     return [{ name: "code", ...warn(`not compared: ${reason}`, way) }];
   }
   return Promise.all(

@@ -94,7 +94,7 @@ function examineCurve(): Promise<Check> {
     const { library } = secp256k1;
     const found = `secp256k1 by ${library} on ${process.platform}-${process.arch}`;
     if (library !== "noble") return ok(found);
-    const way = "run npm ci without --omit=optional, and let the process use WebAssembly";
+    const way = "install conclave again without --omit=optional, and let the process use WebAssembly";
     return warn(`${found}: neither native code nor WebAssembly loads, and noble takes 25 times as long`, way);
   });
 }

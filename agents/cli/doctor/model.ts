@@ -13,6 +13,7 @@ import { promptsName } from "../../core/prompts/prompt.ts";
 import type { CliHost } from "../shared/command.ts";
 import { check, fail, ok, warn, type Check, type Finding } from "./checks.ts";
 import { wayOutOf } from "../shared/reasons.ts";
+import { gpuBuildWay, ownPlace } from "./engine-builds.ts";
 
 const ENGINE_MS = 120_000;
 const SHOWN_MODELS = 8;
@@ -175,9 +176,8 @@ function examineEngine(gpu: "auto" | false, host: CliHost): Promise<Check> {
       return ok(`${backend}: ${devices.join(", ")}, ${(vramBytes / 2 ** 30).toFixed(1)} GiB`);
     if (gpu === false) return ok(`the CPU, ${cores} cores, as model.gpu says`);
     const cpu = `the CPU, ${cores} cores`;
-    if (drivers.length === 0)
-      return ok(`${cpu}: no driver of a GPU is found; with one, run npm run gpu to get the engine's builds for it`);
-    const way = "run npm run gpu, also after each npm ci (docs/models.md, GPU nodes)";
+    const way = gpuBuildWay(report, ownPlace());
+    if (drivers.length === 0) return ok(`${cpu}: no driver of a GPU is found; with one, ${way}`);
     return warn(`${cpu}, although there is a driver for ${drivers.join(", ")}`, way);
   });
 }

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { openFolderReader } from "../../adapters/ipfs/folder-content-store.ts";
 import { startGateway } from "../../adapters/ipfs/gateway.ts";
 import { readDashboard, startDashboardServer, type Dashboard } from "../../adapters/dashboard/dashboard.ts";
-import type { HttpServer } from "../../adapters/http-server.ts";
+import { isLoopback, type HttpServer } from "../../adapters/http-server.ts";
 import { parseFolder, parseListen, parseUrl, type ListenPlace } from "../shared/arguments.ts";
 import { chainFlags, findChainConfig, type ChainFlags } from "../shared/chain-source.ts";
 import type { CliHost, CommandSpec } from "../shared/command.ts";
@@ -53,7 +53,7 @@ export const serve: CommandSpec<Options> = {
   run: async ({ options, host, json }) => {
     const place = parseListen(options.listen, "--listen");
     const isKept = options.ui === undefined || existsSync(resolve(host.cwd, options.from));
-    const dashboard = options.ui === undefined ? null : await dashboardOf(options.ui, options, isKept, host);
+    const dashboard = options.ui === undefined ? null : await dashboardOf(options.ui, options, { isKept, place }, host);
     const server = await (dashboard !== null && !isKept
       ? startDashboardServer({ dashboard, ...place })
       : openGateway(anyFolder(options.from, host.cwd), place, dashboard));
@@ -99,11 +99,11 @@ async function openGateway(
   }
 }
 
-/** Reads the dashboard, and tells it where chain and gateways are. `isGateway`: the dashboard's own server is one. */
+/** Reads the dashboard, and tells it where chain and gateways are. `isKept`: the dashboard's own server is a gateway. */
 async function dashboardOf(
   folder: string | true,
   flags: Options,
-  isGateway: boolean,
+  { isKept, place }: { readonly isKept: boolean; readonly place: ListenPlace },
   host: CliHost,
 ): Promise<Dashboard> {
   const { rpcUrl, chainId, oracle, registry, deploymentBlock } = await findChainConfig(flags, host);
@@ -115,14 +115,15 @@ async function dashboardOf(
   );
   const subgraph = await findEndpoint(flags, host);
   const path = folder === true ? DASHBOARD : resolve(host.cwd, parseFolder(folder, "--ui"));
-  return readDashboard(path, (name) => ({
+  const config = (name: string): object => ({
     rpcUrl,
     chainId,
     oracle,
     registry,
     deploymentBlock,
-    gateways: [...(isGateway ? [`http://${name}`] : []), ...others],
+    gateways: [...(isKept ? [`http://${name}`] : []), ...others],
     live,
     ...(subgraph === null ? {} : { subgraphUrl: subgraph.url }),
-  }));
+  });
+  return readDashboard(path, { config, isLocal: isLoopback(place.host) });
 }

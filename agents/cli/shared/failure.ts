@@ -34,7 +34,9 @@ function inPlainWords(message: string): string {
 
 export function errorFailure(error: ConclaveError, help: string): Failure {
   const { code, message, data } = error;
-  return { code, message, way: code === "USAGE" ? see(help) : wayOutOf(error), data };
+  // The message says what is missing; the help, how it is given.
+  const isGiven = code === "USAGE" || code === "CONFIG_MISSING";
+  return { code, message, way: isGiven ? see(help) : wayOutOf(error), data };
 }
 
 function see(help: string): string {

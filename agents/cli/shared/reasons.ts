@@ -3,7 +3,7 @@ import type { ModelFailureKind } from "../../ports/model.ts";
 
 /** What to do about each error; docs/reasons.md says more, and a test compares the two lists. */
 export const wayOut: Readonly<Record<ErrorCode, string>> = {
-  CONFIG_INVALID: "correct the field that the message names",
+  CONFIG_INVALID: "correct what the message names; `conclave agent schema` says what conclave.json may hold",
   CONFIG_MISSING: "give what the message names: a file, a field of it, an option or a variable",
   KEYSTORE_MISSING: "make a keystore with `conclave agent init`, or correct the path",
   KEYSTORE_EXISTS: "choose another folder with --dir; an existing key is never overwritten",

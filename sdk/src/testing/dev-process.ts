@@ -6,10 +6,11 @@ import { dirname, join } from "node:path";
 import process from "node:process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { FUNCTION, SIGNAL, kindOf, oneOf, optional, record, requireArguments, wholeNumber } from "../arguments.ts";
 import type { ConclaveDeployment } from "../connection.ts";
 import { ConclaveError } from "../errors.ts";
 
-export interface DevOptions {
+export interface NetworkOptions {
   /** Path of conclave's program, e.g. scripts/conclave.mjs of its repository; that of the installed package if absent. */
   readonly program?: string;
   /** How many agents there are: 4 or more, 5 if absent. */
@@ -26,6 +27,8 @@ export interface DevOptions {
   readonly directory?: string;
   /** Gets each line of progress. */
   readonly onProgress?: (line: string) => void;
+  /** Ends the start, and with it the network. */
+  readonly signal?: AbortSignal;
 }
 
 /** What `conclave dev --json` says first. */
@@ -60,8 +63,26 @@ const STOP_MS = 20_000;
 /** Last lines that are kept for an error's message. */
 const KEPT_LINES = 20;
 
-/** Throws WORLD_FAILED. */
-export async function startDev(options: DevOptions, signal: AbortSignal | undefined): Promise<DevProcess> {
+// Programs take no text with a zero character.
+const WORD = kindOf("a text", (value) => typeof value === "string" && !value.includes("\0"));
+const SWITCH = oneOf([true, false]);
+
+const OPTIONS = record({
+  program: optional(WORD),
+  agents: optional(wholeNumber(0, Number.MAX_SAFE_INTEGER)),
+  blockTimeSeconds: optional(kindOf("a number of seconds", (value) => Number.isFinite(value) && (value as number) > 0)),
+  liar: optional(SWITCH),
+  subgraph: optional(SWITCH),
+  model: optional(WORD),
+  directory: optional(WORD),
+  onProgress: optional(FUNCTION),
+  signal: SIGNAL,
+});
+
+/** Throws USAGE or WORLD_FAILED. */
+export async function startDev(options: NetworkOptions): Promise<DevProcess> {
+  requireArguments({ options: OPTIONS }, [options]);
+  const { signal } = options;
   signal?.throwIfAborted();
   const program = options.program ?? findProgram();
   const child = spawn(process.execPath, [program, ...argumentsOf(options)], { stdio: ["pipe", "pipe", "pipe"] });
@@ -97,7 +118,7 @@ function findProgram(): string {
   }
 }
 
-function argumentsOf(options: DevOptions): readonly string[] {
+function argumentsOf(options: NetworkOptions): readonly string[] {
   const { agents, blockTimeSeconds = 0.2, liar = false, subgraph = false, model, directory } = options;
   return [
     "dev",
@@ -116,7 +137,7 @@ function argumentsOf(options: DevOptions): readonly string[] {
 }
 
 /** Keeps the last lines of standard error, which must be read or the child would wait. */
-function keepLines(child: ChildProcess, onProgress: DevOptions["onProgress"]): readonly string[] {
+function keepLines(child: ChildProcess, onProgress: NetworkOptions["onProgress"]): readonly string[] {
   const kept: string[] = [];
   if (child.stderr !== null)
     createInterface({ input: child.stderr }).on("line", (line) => {

@@ -3,12 +3,9 @@ import { createPublicClient, createWalletClient, http, type PublicClient, type W
 import { privateKeyToAccount } from "viem/accounts";
 import { createConclave, type Ask, type Conclave } from "../conclave.ts";
 import type { RequestUpdate } from "../follow.ts";
-import { startDev, type DevFacts, type DevOptions } from "./dev-process.ts";
+import { startDev, type DevFacts, type NetworkOptions } from "./dev-process.ts";
 
-export interface NetworkOptions extends DevOptions {
-  /** Ends the start, and with it the network. */
-  readonly signal?: AbortSignal;
-}
+export type { NetworkOptions } from "./dev-process.ts";
 
 /** A chain, contracts and agents on this machine, which end with this process. */
 export interface Network extends DevFacts {
@@ -30,11 +27,10 @@ const POLL_MS = 200;
 
 /**
  * Starts a network and resolves when it takes questions.
- * @throws WORLD_FAILED if there is no `conclave`, or if it does not start
+ * @throws USAGE, or WORLD_FAILED if there is no `conclave`, or if it does not start
  */
 export async function startNetwork(options: NetworkOptions = {}): Promise<Network> {
-  const { signal, ...flags } = options;
-  const dev = await startDev(flags, signal);
+  const dev = await startDev(options);
   const { rpcUrl, deployment, deploymentFile, gateways, subgraphUrl, asker } = dev.facts;
   const transport = http(rpcUrl);
   const publicClient = createPublicClient({ transport, pollingInterval: POLL_MS });

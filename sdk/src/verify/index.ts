@@ -27,9 +27,10 @@ export interface VerifyRequest extends AuditRequest {
  * `publicClient` is trusted for what the chain holds, the sources for nothing. Rejects with a ConclaveError where there
  * can be no verdict, e.g. CHAIN_UNREACHABLE, REQUEST_UNKNOWN or NETWORK_FAILED.
  */
-export function verify({ worker, ...request }: VerifyRequest): Promise<Proof> {
+export function verify(request: VerifyRequest): Promise<Proof> {
   return guarded(async () => {
     const options = await auditOf(request);
+    const { worker } = request;
     return proofOf(worker === undefined ? await verifyRequest(options) : await verifyThere(worker, options));
   });
 }

@@ -14,7 +14,19 @@ import { addMessage, emptyTally, type Tally } from "../../../agents/core/seat/ta
 import type { Attempt, Message, Request, SeatInfo } from "../../../agents/core/types.ts";
 import { argumentOf, type Argument } from "../../../agents/node/audit/argument.ts";
 import { renderedOf, spokenIn, type Rendered } from "../../../agents/node/audit/deliberation.ts";
+import {
+  ABORT_SIGNAL,
+  ADDRESS,
+  LINK,
+  TEXT,
+  listOf,
+  record,
+  requireArguments,
+  wholeNumber,
+  type Kind,
+} from "../arguments.ts";
 import type { ConclaveDeployment } from "../connection.ts";
+import { AGENT_ID, ANY_CASE_ADDRESS, CHAIN_ID, REQUEST_ID } from "../signatures.ts";
 import { saidOf, type TranscriptMessage } from "./transcript.ts";
 
 export interface LiveRequest {
@@ -47,6 +59,18 @@ export interface LiveBallot {
   readonly seats: Readonly<Record<BallotStep, readonly number[]>>;
 }
 
+const LIVE: Kind = record(
+  {
+    deployment: record({ chainId: CHAIN_ID, oracle: ANY_CASE_ADDRESS }),
+    request: record({ id: REQUEST_ID, terms: record({}), question: TEXT }, "the request of an update of `follow`"),
+    attempt: wholeNumber(0, 255),
+    committee: listOf(record({ agentId: AGENT_ID, signer: ADDRESS }, "a seat of an update of `follow`")),
+    streams: listOf(LINK),
+    signal: ABORT_SIGNAL,
+  },
+  "an object with deployment, request, attempt, committee, streams and signal",
+);
+
 /** LV7: what a reader takes of one stream. */
 const MAX_STREAM_CHARACTERS = 33_554_432;
 /** A stream shows a sign of life every ten seconds. */
@@ -56,9 +80,10 @@ const COUNTED_FAILURES = 5;
 
 /**
  * Yields what a committee says while it argues, whenever more of it was heard, until the signal aborts: then it rejects with the signal's
- * reason. It comes back by itself when a stream ends. Yields nothing if this version does not know the protocol.
+ * reason. It comes back by itself when a stream ends. Yields nothing if this version does not know the protocol. Rejects with USAGE.
  */
 export async function* watchLive(asked: LiveRequest): AsyncGenerator<LiveState, void, void> {
+  requireArguments({ request: LIVE }, [asked]);
   const { request, attempt, committee, streams, signal, deployment } = asked;
   const protocol = protocolByCode(request.terms.protocol);
   if (protocol === null || streams.length === 0) return;

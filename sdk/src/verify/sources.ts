@@ -5,6 +5,7 @@ import { cidString } from "../../../agents/core/encoding/codec.ts";
 import { ConclaveError as CoreError, messageOf } from "../../../agents/core/errors.ts";
 import type { Digest } from "../../../agents/core/types.ts";
 import type { ContentStore } from "../../../agents/ports/content-store.ts";
+import { shown } from "../arguments.ts";
 
 /** Where the blocks of a transcript come from. None is trusted: every hash is checked. */
 export type BlockSource =
@@ -16,6 +17,14 @@ export type BlockSource =
   | { readonly get: (cid: string, signal: AbortSignal) => Promise<Uint8Array | null> };
 
 type Store = Pick<ContentStore, "get">;
+
+export function isSource(value: unknown): value is BlockSource {
+  if (typeof value !== "object" || value === null) return false;
+  if ("gateway" in value) return typeof value.gateway === "string" && URL.canParse(value.gateway);
+  if (!("car" in value)) return "get" in value && typeof value.get === "function";
+  const { car } = value;
+  return typeof car === "object" && car !== null && (car instanceof Uint8Array || Symbol.asyncIterator in car);
+}
 
 /** Creates a store that asks one source after the other. */
 export function storeOf(sources: BlockSource | readonly BlockSource[]): Store {
@@ -74,7 +83,9 @@ function functionStore(get: Extract<BlockSource, { get: unknown }>["get"]): Stor
         );
       }
       if (bytes === null) throw blockMissing(digest, 0);
-      return bytes;
+      if (bytes instanceof Uint8Array) return bytes;
+      const given = shown(bytes);
+      throw new CoreError("NETWORK_FAILED", `Fetch block ${cidString(digest)}: the source gave ${given}, not bytes`);
     },
   };
 }

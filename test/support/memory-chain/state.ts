@@ -92,7 +92,7 @@ export function append(state: State, bodies: readonly Body[]): Receipt {
   }));
   state.snapshot ??= [...state.agents.values()];
   state.blocks.push({ number, hash, prevRandao, timestamp, events, agents: state.snapshot });
-  return { transactionHash, blockNumber: number, gasUsed: 0n };
+  return { transactionHash, blockNumber: number, blockHash: hash, gasUsed: 0n };
 }
 
 export function setAgent(state: State, agent: AgentRecord): void {
