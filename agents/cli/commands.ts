@@ -276,12 +276,12 @@ export const commands: readonly (CommandGroup | TopCommand)[] = [
   {
     name: "evidence",
     topic: "Operate an agent",
-    summary: "proofs that a seat signed two messages for one slot",
+    summary: "proofs that a seat signed two messages for one slot, or two decisions in one ballot",
     commands: [
       {
         name: "list",
         summary:
-          "show the agents that signed two messages for one slot, or two decisions, as this agent saw it; needs no password",
+          "show the agents that signed two messages for one slot, or two decisions in one ballot, as this agent saw it; needs no password",
         load: async () => (await import("./evidence/list.ts")).evidenceList,
       },
       {

@@ -155,12 +155,12 @@ export interface FaultFilter {
   readonly requestId: RequestId | null;
 }
 
-/** A fault of an agent, which the slasher took the proof of. */
+/** A fault of an agent, whose proof the slasher took. */
 export interface PastFault {
   readonly agentId: AgentId;
   readonly requestId: RequestId;
   readonly attempt: number;
-  /** What the agent signed twice, or that the answer that it certified was overturned. */
+  /** Two messages or two decisions that the agent signed for one place, or an overturned decision that it certified. */
   readonly fault: "messages" | "decisions" | "overturned";
   /** Stake that the agent lost, bonded and unbonding, in the smallest unit; 0 if there was nothing to take. */
   readonly cost: bigint;

@@ -93,7 +93,7 @@ function textOf(agent: AgentHistory, units: Units, source: string): string {
         String(attempt ?? "unknown"),
         reporter,
       ]),
-      ["time", "stake", "signed twice", "request", "attempt", "reporter"],
+      ["time", "stake", "fault", "request", "attempt", "reporter"],
     ),
   ];
   return `${sections.join("\n\n")}\n\n${source}`;
