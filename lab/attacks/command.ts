@@ -37,7 +37,7 @@ Takes --trials.
 
 coalitions: agents that farm, flood, sleep or lie together to gain skill, by which clo weighs answers (docs/spec/skill.md). The counters
 of skill are the real ones. The real \`conclude\` decides each request twice: with the skills that were learned, and with skill 1
-for everybody. Takes --trials. Exit code 1 if learned skills lose more than the stated bound.
+for everybody. Takes --trials, and some minutes even with few of them. Exit code 1 if learned skills lose more than the stated bound.
 
 injections: texts that give orders to the model that reads them (lab/attacks/injections.json), against real models. Counts how
 many of them change an answer, and how many harmless texts of the same length do; by place, by decider and by what the text
@@ -56,7 +56,12 @@ function commandLine(): Command {
       .addOption(
         new Option("--suite <name>", "which attacks").choices(["rules", "coalitions", "injections"]).default("rules"),
       )
-      .option("--trials <n>", "decisions per row; 500 take a minute on a free core", between(1, 100_000), 500)
+      .option(
+        "--trials <n>",
+        "decisions per row; of the suite rules 500 take a minute on a free core",
+        between(1, 100_000),
+        500,
+      )
       .option("--seed <n>", "decides what is drawn: trials, questions and liars", between(0, 0xffff_ffff), 1)
       .option("--models <list>", "GGUF files, each file@temperature", "models/conclave-small.gguf@0")
       .option("--protocol <list>", "all, or some of the deciders below", "all")

@@ -1,8 +1,8 @@
 /**
  * CS1, CS2: How likely a drawn committee has too many hostile seats. Exact: integers over integers.
  *
- * Two models of the draw. `hypergeometric`: a pool of agents of equal weight, each drawn at most once. `binomial`: its limit for a pool that is
- * large against the committee, in which every seat is hostile with the hostile share of all weight. The draw is by weight and without
+ * Two models of the draw. `hypergeometric`: agents of equal weight, each drawn at most once. `binomial`: its limit where there are
+ * many more agents than seats: then every seat is hostile with the hostile share of all weight. The draw is by weight and without
  * replacement, so hostile stake that sits in few agents gets fewer seats than the binomial says: the attacker's best is to split it.
  */
 
@@ -22,13 +22,13 @@ export function binomialTail(n: number, least: number, share: Ratio): Ratio {
 }
 
 /**
- * P(at least `least` of n seats are hostile) if n different agents are drawn from a pool with that many hostile ones.
+ * P(at least `least` of n seats are hostile) if n different agents are drawn from so many, of which that many are hostile.
  */
-export function hypergeometricTail(pool: number, hostile: number, n: number, least: number): Ratio {
+export function hypergeometricTail(agents: number, hostile: number, n: number, least: number): Ratio {
   let sum = 0n;
   for (let k = Math.max(least, 0); k <= Math.min(n, hostile); k++)
-    sum += choose(hostile, k) * choose(pool - hostile, n - k);
-  return { numerator: sum, denominator: choose(pool, n) };
+    sum += choose(hostile, k) * choose(agents - hostile, n - k);
+  return { numerator: sum, denominator: choose(agents, n) };
 }
 
 /** f + 1: one more than the protocols bear. */

@@ -18,7 +18,7 @@ const MAX_COMMITTEE = 64;
 
 /** The tables of docs/spec/complexity.md, as Markdown. */
 export function oddsTables(): string {
-  return [committees(), appeals(), smallPools()].join("\n\n");
+  return [committees(), appeals(), fewAgents()].join("\n\n");
 }
 
 function committees(): string {
@@ -47,16 +47,16 @@ function appeals(): string {
   return markdownTable(["sizes", ...heading("f + 1"), ...heading("> 2/3")], rows);
 }
 
-/** The table for a pool of few agents. */
-function smallPools(): string {
+/** The table for few agents. */
+function fewAgents(): string {
   const share = 25;
-  const pools = [40, 100, 400] as const;
+  const registered = [40, 100, 400] as const;
   return markdownTable(
-    ["n", "f + 1", ...pools.map((pool) => `${pool} agents`), "large pool"],
+    ["n", "f + 1", ...registered.map((agents) => `${agents} agents`), "many agents"],
     ([4, 7, 13, 31] as const).map((n) => [
       String(n),
       String(seatsToBreak(n)),
-      ...pools.map((pool) => showRatio(hypergeometricTail(pool, (pool * share) / 100, n, seatsToBreak(n)))),
+      ...registered.map((agents) => showRatio(hypergeometricTail(agents, (agents * share) / 100, n, seatsToBreak(n)))),
       odds(n, seatsToBreak(n), share),
     ]),
   );

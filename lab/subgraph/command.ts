@@ -15,14 +15,16 @@ interface Flags {
 
 function commandLine(): Command {
   return toolCommand("subgraph:bench")
-    .description("Play an economy, index it with graph-node, compare every entity; speed and memory (linux-x64).")
+    .description(
+      "Plays an economy on a local chain, indexes it with graph-node, and compares every entity with the contracts. Measures speed and memory (linux-x64).",
+    )
     .option("--requests <count>", "4 to 10,000", between(4, 10_000), 2_000)
     .option("--operators <count>", "22 to 200", between(22, 200), 40)
     .option("--seed <number>", "the same seed gives the same economy", between(0, 999_999_999), 1)
     .option("--json", "print one JSON object")
     .addHelpText(
       "after",
-      "\nExample, a quarter of an hour on an idle machine:\n  $ npm run subgraph:bench -- --requests 2000",
+      "\nExample, a quarter of an hour on an idle machine:\n  npm run subgraph:bench -- --requests 2000\n",
     );
 }
 

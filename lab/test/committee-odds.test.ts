@@ -57,7 +57,7 @@ describe("committee odds", () => {
             );
   });
 
-  it("from a large pool: equal to counting all sequences", () => {
+  it("from many agents: equal to counting all sequences", () => {
     for (const [hostile, pool] of [
       [1, 5],
       [1, 4],

@@ -24,7 +24,7 @@ interface Flags {
 function commandLine(): Command {
   return toolCommand("bench:models")
     .description(
-      "For each number of seats: rounds of the held-out yes-no questions of the small model, in turns through the engine (node-llama-cpp, one context, as many sequences as seats, greedy), through the same held to the answer's grammar, and through the agents' model host, which also makes text, checks it and measures confidence, but does not generate tokens that the schema leaves no choice about. Ratios are of rounds that follow each other; their medians are given. On a busy machine those by CPU time (Linux only) are the steadier ones; they count the asking process, too.",
+      "Measures tokens per second of seats that share one embedded model. For each number of seats it asks rounds of the held-out yes-no questions of the small model in three ways, in turns: through the engine (node-llama-cpp, one context, as many sequences as seats, greedy); through the engine, held to the answer's grammar; and through the agents' model host, which also makes text, checks it and measures confidence, but does not generate tokens that the schema leaves no choice about. A ratio compares rounds that follow each other; the report gives the median. On a busy machine the ratios by CPU time (Linux only) are steadier; they count the asking process, too.",
     )
     .option("--seats <list>", "numbers of seats, 1 to 64", (text) => text.split(",").map(between(1, 64)), [1, 4, 8])
     .option("--rounds <n>", "number of rounds, 1 to 1000", between(1, 1000), 7)
