@@ -38,7 +38,7 @@ export function createChainFaults(rpcUrl: string, asker: Address): ChainFaults {
     const all = found.flatMap(({ transactions }) => transactions);
     const asks = all.filter(({ from }) => from === asker);
     const others = all.filter(({ from }) => from !== asker);
-    // One sender's stay in the order of their nonces.
+    // The transactions of one sender stay in the order of their nonces.
     const order = kept === "all" ? [...others, ...asks] : asks;
     return Promise.all(
       order.map(({ hash }) =>

@@ -97,7 +97,7 @@ export async function startRpcProxy(
       if (next === fault) return;
       const head = await headOf();
       frozen = next === "stale" ? head : null;
-      // Whoever hangs is let go, as a node that comes back lets go.
+      // Ends the calls that hang, as a node does that comes back.
       if (fault === "hang") server.closeAllConnections();
       fault = next;
     },

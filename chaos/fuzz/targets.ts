@@ -36,7 +36,7 @@ import { listenOnLoopback } from "../../scripts/shared/loopback.ts";
 export interface Target {
   /** Inputs that the decoder takes. */
   readonly samples: readonly Uint8Array[];
-  /** Decodes; resolves for every input that is taken or refused as promised. */
+  /** Decodes the input. Resolves if it is taken, and if it is refused as promised; else throws. */
   readonly run: (bytes: Uint8Array) => void | Promise<void>;
 }
 
@@ -122,7 +122,7 @@ function peerTargets(): Targets {
   return {
     frames: {
       samples: [utf8("\0\0\0\u0003abc\0\0\0\u0001x")],
-      // The mesh resets the stream of whoever makes this throw, whatever it throws.
+      // Any error that this throws makes the mesh reset the stream of the sender.
       run: (bytes) => {
         const decoder = createFrameDecoder(FRAME_BYTES);
         try {

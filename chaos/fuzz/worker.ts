@@ -79,7 +79,7 @@ async function keepNew(inputs: readonly Uint8Array[]): Promise<void> {
   const middle = inputs.length >> 1;
   if (middle === 0) kept.push(...inputs);
   else for (const half of [inputs.slice(0, middle), inputs.slice(middle)]) await keepNew(half);
-  // Also what no input reaches by itself.
+  // Some of it no input reaches by itself.
   reached.add(ran);
 }
 

@@ -55,7 +55,7 @@ interface Place {
 const BLOCK_RANGE = 2_000n;
 /** Depth below which no reorganisation is expected. */
 const DEEP_BLOCKS = 64n;
-/** Looks in a row in which no node has the block of the last state, before the chain counts as a shorter one. */
+/** The chain counts as a shorter one after so many looks in a row at which no node has the block of the last state. */
 const MISSING_LOOKS = 10;
 const CURSOR = /^f-(\d{1,15})-(\d{1,15})-([0-9a-f]{8})-(\d{1,4})$/;
 

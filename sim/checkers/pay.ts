@@ -190,7 +190,7 @@ function isBehindPaid(trace: Trace, messages: readonly Message[], commit: Messag
     share === 0 || share === ABSENT ? [] : (recorded(bySeat(messages, seat), 1)?.header.payloadDigest ?? []),
   );
   const ancestors = new Set(revealed);
-  // A set hands out what is added while it is read.
+  // The loop also visits what it adds to the set.
   for (const digest of ancestors) {
     const { selfParent, otherParent } = fieldsOf(byDigest.get(digest)?.payload);
     for (const parent of [digestIn(selfParent), digestIn(fieldsOf(otherParent)["digest"])])

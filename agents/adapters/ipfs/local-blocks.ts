@@ -28,7 +28,7 @@ export class LocalBlocks extends BaseBlockstore {
   readonly #flushed = new Set<string>();
   /** Writers of a block; it is not removed while there are any. */
   readonly #writers = new Map<string, number>();
-  /** Running removals; a writer of the block waits for them. */
+  /** Removals that run, by block; a writer of the block waits for its removal. */
   readonly #removals = new Map<string, Promise<number>>();
 
   constructor(location: string) {

@@ -23,7 +23,7 @@ export interface BlindAnswer {
 /** PY10: an answer commit whose reveal does not count. */
 export interface Overdue {
   readonly seat: SeatIndex;
-  /** What it was opened to all the same, too late; null if it never was. */
+  /** The answer that a late reveal opens it to; null if none does. */
   readonly late: Pick<BlindAnswer, "answer" | "tier"> | null;
 }
 

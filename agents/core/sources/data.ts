@@ -3,7 +3,7 @@ import { canonicalAnswer } from "../request/answer.ts";
 import type { Asked, CanonicalAnswer } from "../request/kinds.ts";
 import { readNumber } from "../request/number.ts";
 
-/** The form of numbers that JSON has and people do not write. */
+/** A number with an exponent, such as 1.5e3: JSON allows it, and people do not write it. */
 const SCIENTIFIC = /^([+-]?)([0-9]+)(?:\.([0-9]+))?e([+-]?[0-9]{1,3})$/i;
 
 /**

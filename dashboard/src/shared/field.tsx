@@ -52,7 +52,7 @@ interface ChoiceProps {
   readonly hint?: ReactNode;
 }
 
-/** A labelled list of which one is chosen. */
+/** A labelled list from which one entry is chosen. */
 export function Choice({ label, value, options, onChange, hint }: ChoiceProps): ReactElement {
   const id = useId();
   return (
