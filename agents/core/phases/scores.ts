@@ -9,7 +9,7 @@ import { heard, taskPrompt, type Task } from "../prompts/task-prompt.ts";
 import type { Attempt, Digest, Value } from "../types.ts";
 
 /**
- * Marks for answers by five criteria (DecentLLMs, section III-C2): their form in a message, the call that asks for them, and how the
+ * Marks for answers by five criteria (DecentLLMs, section III-C2; LL7, WB5): their form in a message, the call that asks for them, and how the
  * reply is read. A mark out of range is rejected, never clamped.
  */
 

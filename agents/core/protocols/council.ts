@@ -6,7 +6,7 @@ import type { AnyForm } from "../phases/round-book.ts";
 /** The phases in which all seats answer. */
 export const councilForms: readonly AnyForm[] = [commitForm, revealForm];
 
-/** council (docs/spec/council.md): all answer at once, unseen by each other, and the chair synthesises: n + 1 model calls. */
+/** council (docs/spec/council.md). CH2: all answer at once, unseen by each other. CH4: the chair synthesises. These are n + 1 model calls. */
 export const council = chaired({
   id: "council",
   code: 7,
