@@ -23,7 +23,7 @@ export function formRules(form: TextForm, words: readonly string[] = []): FormRu
   };
 }
 
-/** Zeros at the end are allowed: after `4.` a model that means 4.00 would else have to say something greater. */
+/** Zeros at the end are allowed: otherwise a model that means 4.00 and has written `4.` would have to write a greater number. */
 function numberRules(decimals: number): FormRules {
   const whole = DIGITS - decimals;
   const fraction = decimals === 0 ? "" : ` ("." [0-9]{1,${decimals}})?`;

@@ -212,7 +212,7 @@ export function blindIn(book: RoundBook, answers: readonly BlindAnswer[] = candi
   return { answers, overdue };
 }
 
-/** PY10: nobody has to have seen the commitment in time: else a seat could wait until it knows whether to list its own. */
+/** PY10: a commitment counts here even if no seat saw it in time. Otherwise a seat could wait until it knows whether to list its own. */
 function overdueOf(book: RoundBook, seat: SeatIndex): readonly Overdue[] {
   const commitment = said(book, commitForm, seat)?.body.commitment ?? null;
   if (commitment === null) return [];
