@@ -1,6 +1,6 @@
 // Where the gas of one transaction went: the transaction, and each step of its trace, is booked under what the chain charges for.
 
-/** One step as `debug_traceTransaction` tells it. Of a call, `gasCost` holds the gas that it hands on, too. */
+/** One step as `debug_traceTransaction` tells it. The `gasCost` of a call includes the gas that it hands on. */
 export interface Step {
   readonly op: string;
   /** Gas that was left before the step. */
