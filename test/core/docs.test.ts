@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, globSync, readFileSync, readdirSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { describe, it } from "node:test";
+import { ANSWER_KINDS } from "../../agents/core/types.ts";
 
 const root = join(import.meta.dirname, "../..");
 const pages = [
@@ -198,6 +199,13 @@ describe("pages for readers", () => {
       current.filter((page) => /\b(?:nine|ten|eleven|twelve)\b[\w\s]{0,8} protocols\b/i.test(proseOf(page))),
       [],
     );
+  });
+
+  it("docs/asking.md and docs/spec/answers.md: each has a row for each kind of answer", () => {
+    for (const [code, kind] of ANSWER_KINDS.entries()) {
+      assert.match(proseOf("docs/asking.md"), new RegExp(`^\\| ${kind} \\| ${code} \\|`, "m"));
+      assert.match(proseOf("docs/spec/answers.md"), new RegExp(`^\\| ${kind} \\|`, "m"));
+    }
   });
 
   it("docs/spec/gas.md: its tables of decisions and calls hold what test/contracts/gas.json holds", () => {
