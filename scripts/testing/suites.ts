@@ -57,6 +57,7 @@ const longFiles: Readonly<Record<string, string>> = {
   "test/contracts/RewardsInvariants.t.sol": "walks through rewards",
   "test/contracts/StakeInvariants.t.sol": "walks through stake",
   "test/contracts/draw-cost.test.ts": "measures draws from large registries",
+  "test/contracts/every-course.test.ts": "plays every course with two appeals",
   "test/contracts/paid-cost.test.ts": "measures commits and settlements of many sizes",
   "test/contracts/settle-cost.test.ts": "measures settlements of many sizes",
   "test/core/certify-model-runs.test.ts": "lets Quint simulate its model many times, with planted faults",
