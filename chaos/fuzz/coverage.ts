@@ -18,9 +18,10 @@ export function startCoverage(): () => Ran {
   return () => {
     let scripts: readonly Profiler.ScriptCoverage[] = [];
     // In one thread the answer comes before `post` returns.
-    session.post("Profiler.takePreciseCoverage", (error, { result }) => {
+    session.post("Profiler.takePreciseCoverage", (error, counted) => {
+      // An error comes without counts.
       if (error !== null) throw error;
-      scripts = result;
+      scripts = counted.result;
     });
     return scripts
       .filter(({ url }) => url.startsWith(DECODERS))
