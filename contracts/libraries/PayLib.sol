@@ -16,6 +16,8 @@ library PayLib {
 
     /// @dev The share of a seat that said nothing.
     uint256 private constant ABSENT = 0xff;
+    /// @dev Of 32 bytes, all bits but the top one of each.
+    bytes32 private constant SHARE_BITS = bytes32((type(uint256).max / 0xff) * 0x7f);
 
     /// @notice True if a decision is an answer.
     /// @dev The head may be unchecked: dirty bits turn the status into another one, and then the commitment differs.
@@ -57,7 +59,9 @@ library PayLib {
     /// @notice True if no seat has a share of the pay.
     /// @param decision a decision whose struct hash was made, which proves that its merits hold a share for each seat
     function paysNobody(Decision calldata decision) internal pure returns (bool) {
-        return _sumOf(decision.merits[:DecisionHeadLib.seats(decision.head)]) == 0;
+        bytes calldata shares = decision.merits[:DecisionHeadLib.seats(decision.head)];
+        // There are at most 64 shares, and a slice that ends early is filled up with zeros.
+        return _allZeroOrAbsent(bytes32(shares)) && (shares.length <= 32 || _allZeroOrAbsent(bytes32(shares[32:])));
     }
 
     /// @notice True if more than a third of the seats have a share of the pay: they answered so before they saw what others answer
@@ -145,6 +149,12 @@ library PayLib {
                 if (share != ABSENT) sum += share;
             }
         }
+    }
+
+    /// @dev True if each of 32 shares is 0 or ABSENT: all bits of the byte are the same. The top bit of each byte is left out, since the
+    /// shift brings it the lowest bit of the byte before.
+    function _allZeroOrAbsent(bytes32 shares) private pure returns (bool) {
+        return (shares ^ (shares >> 1)) & SHARE_BITS == 0;
     }
 
     /// @param change a two's complement number

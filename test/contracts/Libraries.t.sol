@@ -401,6 +401,16 @@ contract LibrariesTest is Assertions {
         else assertTrue(earned <= pay && pay - earned < shares.length, "rounding leaves less than a unit per seat");
     }
 
+    /// @dev SE12: one share of any seat is enough, absence is none, and the pairs behind the shares are no shares.
+    function testFuzz_oneShareIsEnough(uint8 size, uint8 seat, uint8 share, uint64 absent) public view {
+        size = uint8(bound(size, 4, 64));
+        bytes memory shares = new bytes(size);
+        for (uint256 i = 0; i < size; ++i) if ((absent >> i) & 1 == 1) shares[i] = 0xff;
+        assertTrue(this.paysNobody(size, bytes.concat(shares, hex"00fd01ff")), "no share");
+        shares[bound(seat, 0, size - 1)] = bytes1(uint8(bound(share, 1, 254)));
+        assertTrue(!this.paysNobody(size, shares), "a share");
+    }
+
     /// @dev SE11: each pair names its seat, and a committee of fewer than 13 seats slashes once at most.
     function test_changesReachTheirSeats() public view {
         for (uint256 size = 12; size < 14; ++size) {
@@ -437,6 +447,15 @@ contract LibrariesTest is Assertions {
         for (uint256 i = 0; i < size; ++i) committee[i] = SeatLib.pack(2, AgentId.wrap(uint32(i + 1)), 1, address(1));
         DecisionHead head = DecisionHeadLib.pack(Status.Decided, 0, uint8(size), 0, 0, answered, agreed);
         return PayLib.servicesOf(committee, head, merits, pay);
+    }
+
+    function paysNobody(uint8 size, bytes calldata merits) external view returns (bool) {
+        DecisionHead head = DecisionHeadLib.pack(Status.Decided, 0, size, 0, 0, 0, 0);
+        return this.paysNobody(Decision(head, 0, 0, "", merits));
+    }
+
+    function paysNobody(Decision calldata decision) external pure returns (bool) {
+        return PayLib.paysNobody(decision);
     }
 
     /// @dev SE2: as many as the committees of the first round and of all appeals have seats together.
