@@ -48,6 +48,8 @@ export default defineConfig({
       hardfork: "osaka",
       allowUnlimitedContractSize: true,
       transactionGasCap: false,
+      // Fixed as in the project's own, and more: the switches take gas, and an estimate is too low where what a call pays depends on its gas.
+      gas: 60_000_000,
     },
   },
   test: {

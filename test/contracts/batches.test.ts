@@ -123,17 +123,24 @@ describe("tryMulticall", () => {
       const calls = entries.map((entry) => commitOf(world, entry));
       const receipt: ContractTransactionReceipt = await (await oracle.tryMulticall(calls, { gasLimit })).wait();
       expect(failures(world, receipt)).to.deep.equal({});
-      expect(receipt.gasUsed).to.be.below(1_000_000n);
       expect(await good.getFunction("calls")()).to.equal(2n);
       const { status, callbackPending } = await oracle.statusOf(hostile.request.id);
       expect([status, callbackPending]).to.deep.equal([BigInt(Status.Decided), mode !== "ReturnBomb"]);
+    });
+
+    it(`uses less than 1,000,000 gas when a consumer does ${mode}`, async () => {
+      const { world, oracle, consumerOf, drawForAll } = await loadFixture(deployed);
+      const entries = await drawForAll([await consumerOf(Mode[mode])]);
+      const calls = entries.map((entry) => commitOf(world, entry));
+      const receipt: ContractTransactionReceipt = await (await oracle.tryMulticall(calls, { gasLimit })).wait();
+      expect(receipt.gasUsed).to.be.below(1_000_000n);
     });
   }
 
   it("names the caller as the relayer of each decision, and keeps what a consumer does in between", async () => {
     const { world, oracle, consumerOf, drawForAll } = await loadFixture(deployed);
     const reentering = await consumerOf(Mode.Reenter);
-    const entries = await drawForAll([reentering, await consumerOf(Mode.Accept)], [1_000_000, 300_000]);
+    const entries = await drawForAll([reentering, await consumerOf(Mode.Accept)], [2_000_000, 300_000]);
     // The consumer settles the next decision in a batch of its own, before the outer batch comes to it.
     const inner = oracle.interface.encodeFunctionData("tryMulticall", [[commitOf(world, entries[1]!)]]);
     await reentering.getFunction("setReentry")(oracle.target, inner);
@@ -221,22 +228,31 @@ describe("tryMulticall of the settlement", () => {
     expect(each).to.be.below(alone - 30_000n);
   });
 
-  it("a copy of a batch costs whoever comes second the calldata, and no gas beside", async function () {
-    const { world, ready } = await loadFixture(final);
-    const { settlement, oracle } = world;
+  /** Sends twenty settlements in one transaction, and then the same again. */
+  async function settledTwice() {
+    const { world, ready } = await final();
     const calls = ready.slice(0, count).map((one) => settleOf(world, one));
     const send = async (): Promise<ContractTransactionReceipt> =>
-      (await (await settlement.tryMulticall(calls, { gasLimit: 16_000_000n, gasPrice })).wait())!;
+      (await (await world.settlement.tryMulticall(calls, { gasLimit: 16_000_000n, gasPrice })).wait())!;
     await send();
-    const second = await send();
+    return { world, ready, calls, second: await send() };
+  }
+
+  it("a copy of a batch costs whoever comes second the calldata, and no gas beside", async function () {
+    const { world, calls, second } = await loadFixture(settledTwice);
+    // EIP-7623: 10 gas for a byte of zero, 40 for any other.
+    const bytes = ethers.getBytes(world.settlement.interface.encodeFunctionData("tryMulticall", [calls]));
+    const floor = bytes.reduce((sum, byte) => sum + (byte === 0 ? 10 : 40), 21_000);
+    expect(second.gasUsed).to.equal(floor);
+  });
+
+  it("a copy of a batch finds every request settled", async function () {
+    const { world, ready, second } = await loadFixture(settledTwice);
+    const { settlement, oracle } = world;
     const reasons = findEvents(settlement, second, "CallFailed").map((event) => event.args["reason"] as string);
     expect(reasons.map((reason) => oracle.interface.parseError(reason)?.name)).to.deep.equal(
       Array(count).fill("AlreadySettled"),
     );
-    // EIP-7623: 10 gas for a byte of zero, 40 for any other.
-    const bytes = ethers.getBytes(settlement.interface.encodeFunctionData("tryMulticall", [calls]));
-    const floor = bytes.reduce((sum, byte) => sum + (byte === 0 ? 10 : 40), 21_000);
-    expect(second.gasUsed).to.equal(floor);
     // It is the first question: what is settled needs no record.
     const [request] = recordOf(ready[0]!);
     await expect(settlement.settle(request, []))
