@@ -107,8 +107,9 @@ describe("command line with agents that run", () => {
     assert.equal(offline.value["ok"], true);
   });
 
-  it("sets exit codes as a process; SIGTERM ends an agent gracefully", async () => {
+  it("sets exit codes as a process, and warns of a model that is not the registered one; SIGTERM ends an agent gracefully", async () => {
     assert.deepEqual(await exec(["nonsense"]), { code: 2, stdout: "" });
+    await world.editConfig("a", (config) => ({ ...config, model: { ...(config["model"] as object), model: "other" } }));
     const agent = spawn(process.execPath, [main, "agent", "run", "--dir", "a", "--json"], {
       cwd: world.folder,
       env: { ...process.env, CONCLAVE_PASSWORD: PASSWORD },
@@ -133,6 +134,7 @@ describe("command line with agents that run", () => {
     const [code] = (await exited) as [number | null];
     assert.equal(code, 0);
     assert.match(stdout, /"event":"stopped"/);
+    assert.match(world.printed.join(""), /"configured":"openai:other".*another model.*conclave agent model --set/);
     world.printed.push(stdout);
   });
 
