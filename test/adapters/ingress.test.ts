@@ -141,6 +141,16 @@ describe("ingress", () => {
     assert.equal(delivered.length, 2);
   });
 
+  it("ignores a peer sooner that sends long bad frames, which cost more", () => {
+    const { ingress, sink, delivered, reasons } = harness();
+    ingress.opened(sink);
+    const long = encodeMessage(signMessage(attempt, 1, 2, 0, { text: "x".repeat(60_000) }));
+    for (let i = 0; i < 100; i++) ingress.receive(peer, long);
+    assert.equal(reasons.filter((reason) => reason === "unknown-phase").length, 7);
+    ingress.receive(peer, encodeMessage(good()));
+    assert.deepEqual(delivered, []);
+  });
+
   it("forgives a bad frame now and then", () => {
     const { ingress, sink, clock, delivered } = harness();
     ingress.opened(sink);

@@ -24,8 +24,9 @@ export interface Ingress {
   closed(sink: Sink): void;
 }
 
-/** A peer with this many bad frames within the window is ignored for a while. */
+/** A peer with this many bad frames within the window is ignored for a while; a long one counts as several. */
 const BAD_FRAMES = 50;
+const BYTES_OF_ONE = 8_192;
 const BAD_WINDOW_MS = 10_000;
 const IGNORED_MS = 60_000;
 /** Ended attempts that are remembered, so that their late frames are recognised. */
@@ -56,15 +57,16 @@ export function createIngress(log: Log, clock: Clock): Ingress {
 
   const isIgnored = (from: Address): boolean => clock.now() < (records.get(from)?.ignoredUntil ?? 0);
 
-  const blame = (from: Address, reason: string, data: object): void => {
+  const blame = (from: Address, reason: string, bytes: number, data: object = {}): void => {
     const now = clock.now();
-    log.warn({ from, reason, ...data }, "message dropped");
+    log.warn({ from, reason, bytes, ...data }, "message dropped");
     let record = records.get(from);
     if (record === undefined || now - record.since > BAD_WINDOW_MS) record = { bad: 0, since: now, ignoredUntil: 0 };
     records.delete(from);
     records.set(from, record);
     forgetOldest(records, REMEMBERED_PEERS);
-    if (++record.bad < BAD_FRAMES) return;
+    record.bad += 1 + Math.floor(bytes / BYTES_OF_ONE);
+    if (record.bad < BAD_FRAMES) return;
     record.ignoredUntil = now + IGNORED_MS;
     log.warn({ from, milliseconds: IGNORED_MS }, "too many bad frames: peer ignored for a while");
   };
@@ -73,14 +75,15 @@ export function createIngress(log: Log, clock: Clock): Ingress {
     const { slot, payload, signature } = envelope;
     const { seat } = slot;
     const refused = refuseCheaply(sink.attempt, slot, from);
-    if (refused !== null) return blame(from, refused, { seat });
+    if (refused !== null) return blame(from, refused, frame.length, { seat });
     const signed = { header: { ...slot, payloadDigest: sha256(payload) }, signature };
     if (!sink.wants(signed.header)) return;
     const forged = forgeryIn(sink.attempt, signed);
-    if (forged !== null) return blame(from, forged, { seat });
+    if (forged !== null) return blame(from, forged, frame.length, { seat });
     const message = decodeGenuine(sink.attempt, signed, frame);
-    const misplaced = message === null ? "malformed" : sink.refuses(message);
-    if (message === null || misplaced !== null) return blame(from, misplaced ?? "malformed", { seat });
+    if (message === null) return blame(from, "malformed", frame.length, { seat });
+    const misplaced = sink.refuses(message);
+    if (misplaced !== null) return blame(from, misplaced, frame.length, { seat });
     sink.deliver(message);
   };
 
@@ -88,7 +91,7 @@ export function createIngress(log: Log, clock: Clock): Ingress {
     receive(from, frame) {
       if (isIgnored(from)) return;
       const envelope = frame.length > limits.certifyMessageBytes ? null : decodeEnvelope(frame);
-      if (envelope === null) return blame(from, "malformed", { bytes: frame.length });
+      if (envelope === null) return blame(from, "malformed", frame.length);
       const key = keyOf(envelope.slot.requestId, envelope.slot.attempt);
       const sink = sinks.get(key);
       if (sink !== undefined) admit(sink, envelope, from, frame);
