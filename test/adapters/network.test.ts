@@ -146,6 +146,29 @@ describe("network: libp2p against hostile peers", () => {
     });
   });
 
+  it("forgets a stranger that has left, and no agent", async () => {
+    await withAttacker({ configured: true }, async (victim, attacker) => {
+      const target = multiaddr((victim.libp2p.getMultiaddrs()[0] ?? assert.fail("not listening")).toString());
+      const known = async (): Promise<readonly string[]> =>
+        (await victim.libp2p.peerStore.all()).map(({ id }) => id.toString()).toSorted();
+      const stranger = await startNode({
+        identity: await generateKeyPair("Ed25519"),
+        listen: [],
+        bounds: networkBounds,
+      });
+      const [agent, other] = [attacker.peerId, stranger.peerId].map(String) as [string, string];
+      await attacker.dial(target);
+      await stranger.dial(target);
+      await until(async () => (await known()).includes(other));
+      await stranger.stop();
+      await attacker.hangUp(victim.libp2p.peerId);
+      await until(async () => !(await known()).includes(other));
+      await victim.libp2p.peerStore.patch(stranger.peerId, { protocols: ["/said/while/leaving"] });
+      await until(async () => !(await known()).includes(other));
+      assert.ok((await known()).includes(agent));
+    });
+  });
+
   it("keeps the newest 8 connections of one peer, so that another agent still finds a place", async () => {
     const [perPeer, more] = [networkBounds.connectionsPerPeer, 3];
     const bounds = { connections: perPeer + 2 };
