@@ -11,6 +11,7 @@ import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import { emptyTally } from "../../agents/core/seat/tally.ts";
 import {
   buildTranscript,
+  decodeEnvelope,
   decodeMessage,
   encodeMessage,
   readRoot,
@@ -56,6 +57,30 @@ describe("TR5: request ids in blocks", () => {
         assert.equal(bytes.length, length);
       }),
     );
+  });
+
+  it("a message's envelope says what the whole message says, and reads nothing of its payload", () => {
+    const bytes = encodeMessage(said);
+    const payloadAt = bytes.length - encode(said.payload).length - 77;
+    const { payloadDigest, ...slot } = said.header;
+    const envelope = decodeEnvelope(bytes) ?? assert.fail("no envelope");
+    assert.deepEqual([envelope.slot, envelope.signature], [slot, said.signature]);
+    assert.equal(sha256(envelope.payload), payloadDigest);
+    fc.assert(
+      fc.property(fc.nat(bytes.length - 1), fc.integer({ min: 1, max: 255 }), (at, flip) => {
+        const bent = Uint8Array.from(bytes);
+        bent[at] = (bent[at] as number) ^ flip;
+        const [whole, part] = [decodeMessage(bent), decodeEnvelope(bent)];
+        if (at >= payloadAt && at < bytes.length - 77) assert.deepEqual(part?.slot, slot);
+        else assert.equal(part === null, whole === null);
+        if (whole === null) return;
+        assert.deepEqual({ ...part?.slot, payloadDigest: sha256(part?.payload ?? bent) }, whole.header);
+        assert.equal(part?.signature, whole.signature);
+      }),
+      { numRuns: 1_000 },
+    );
+    for (let length = 0; length < bytes.length; length++)
+      assert.equal(decodeEnvelope(bytes.subarray(0, length)), null, `the first ${length} bytes`);
   });
 
   it("a root holds the id of its request, and is no root of another request", () => {
