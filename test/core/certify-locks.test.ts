@@ -5,7 +5,10 @@ import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import type { BlockValue } from "../../agents/core/encoding/block-value.ts";
 import { limits } from "../../agents/core/limits.ts";
 import type { Digest } from "../../agents/core/types.ts";
+import { initialCertify, type Verified } from "../../agents/core/seat/certify/state.ts";
+import { precommitValues } from "../../agents/core/seat/certify/votes.ts";
 import { PRECOMMIT, PREVOTE } from "../../agents/core/seat/certify/messages.ts";
+import { attemptOf } from "../support/core/committee.ts";
 import { Bench } from "../support/core/certify-bench.ts";
 import { assertSameMembers } from "../support/assertions.ts";
 
@@ -97,5 +100,24 @@ describe("certify: locks and quorums", () => {
     assert.deepEqual(bench.loads, [first, latest]);
     bench.propose(0, bench.first, null);
     assert.equal(bench.said.get(`${PREVOTE}.0`), bench.first.root);
+  });
+
+  it("CE10: a seat looks at each signature a few times per message, however many ballots liars sign in", () => {
+    const attempt = attemptOf(4);
+    const root = sha256(Uint8Array.of(1));
+    const visits = [8, 64].map((ballots) => {
+      let visited = 0;
+      const signed = Array.from({ length: ballots }, (_, ballot) => ({
+        get root() {
+          visited++;
+          return root;
+        },
+        ballot,
+      }));
+      const signatures = new Map(signed.map((one, ballot) => [`${ballot}`, one as unknown as Verified]));
+      assert.deepEqual([...precommitValues({ ...initialCertify, signatures }, attempt)], []);
+      return visited / ballots;
+    });
+    assert.deepEqual(visits, [2, 2]);
   });
 });
