@@ -113,7 +113,8 @@ function toIpld(value: BlockValue, links: boolean, depth: number): unknown {
   return result;
 }
 
-function isLink(value: object): value is BlockLink {
+/** True for a link of a value to encode, or of a decoded block. */
+export function isLink(value: object): value is BlockLink {
   const keys = Object.keys(value);
   return keys.length === 1 && keys[0] === "link";
 }

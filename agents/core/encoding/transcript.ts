@@ -7,6 +7,7 @@ import {
   decodeInParts,
   encode,
   encodeBlock,
+  isLink,
   isMapOf,
 } from "./codec.ts";
 import {
@@ -280,8 +281,9 @@ export function readRoot(
     return { refused: "root of another attempt, protocol version or chain" };
   const messages: Digest[] = [];
   for (const entry of root["messages"] as readonly BlockValue[]) {
-    if (!isBlockMap(entry) || typeof entry["link"] !== "string") return { refused: "message entry without a link" };
-    messages.push(entry["link"] as Digest);
+    // Beside another key it is plain data: nobody who pins the root would keep the message.
+    if (!isBlockMap(entry) || !isLink(entry)) return { refused: "message entry without a link" };
+    messages.push(entry.link);
   }
   if (messages.length > limits.messagesPerTranscript) return { refused: "too many messages" };
   if (new Set(messages).size !== messages.length) return { refused: "a message is linked twice" };
