@@ -100,7 +100,7 @@ export interface Envelope {
   readonly signature: Hex;
 }
 
-type Slot = Omit<Header, "payloadDigest">;
+export type Slot = Omit<Header, "payloadDigest">;
 
 const SIGNATURE_BYTES = 65;
 /** What canonical dag-cbor has before the header, the payload and the signature: a map of three entries, and its keys. */

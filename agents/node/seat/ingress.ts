@@ -1,6 +1,6 @@
 import { limits } from "../../core/limits.ts";
 import { sha256 } from "../../core/encoding/bytes.ts";
-import { decodeEnvelope, decodeGenuine, forgeryIn, type Envelope } from "../../core/encoding/transcript.ts";
+import { decodeEnvelope, decodeGenuine, forgeryIn, type Envelope, type Slot } from "../../core/encoding/transcript.ts";
 import type { Address, Attempt, Header, Message } from "../../core/types.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
@@ -120,7 +120,7 @@ export function createIngress(log: Log, clock: Clock): Ingress {
 }
 
 /** Returns why a message is refused before its signature is checked, or null. Only seats may hand messages on. */
-function refuseCheaply(attempt: Attempt, slot: Envelope["slot"], from: Address): string | null {
+function refuseCheaply(attempt: Attempt, slot: Slot, from: Address): string | null {
   if (!attempt.committee.some((seat) => seat.signer === from)) return "no-seat";
   if (slot.protocol !== attempt.request.terms.protocol) return "other-protocol";
   return attempt.committee[slot.seat] === undefined ? "no-such-seat" : null;
