@@ -382,8 +382,9 @@ contract Settlement is ISettlement {
         if (PayLib.paysNobody(round.decision)) cost = (cost * book.prices.treasuryPpm()) / PPM_ONE;
     }
 
+    /// @param index the index of a round that is not the last
     function _isFollowedByLarger(DecidedRound[] calldata rounds, uint256 index) private pure returns (bool) {
-        return index + 1 < rounds.length && rounds[index + 1].round.appeals() != rounds[index].round.appeals();
+        return rounds[index + 1].round.appeals() != rounds[index].round.appeals();
     }
 
     /// @dev True if the commit delivered the decision: it called no other committee and the decision was not

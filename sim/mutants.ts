@@ -134,7 +134,7 @@ export const mutants: readonly Mutant[] = [
     id: "TR3-forged",
     bug: "messages count whoever signed them",
     file: "agents/node/seat/ingress.ts",
-    find: "if (forged !== null) return blame(from, forged, { seat });",
+    find: "if (forged !== null) return blame(from, forged, frame.length, { seat });",
     replace: "",
     sim: "--protocol mbft --n 4 --byzantine 1 --byzantine-kinds malformed",
     expect: ["no-honest-slash"],

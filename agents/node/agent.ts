@@ -370,7 +370,10 @@ class RunningAgent implements Agent {
     this.keeper.agents(agents.filter((agent) => agent.active));
     const own = agents.find((agent) => agent.signer === signer.address);
     if (own?.asleep === true) void this.keeper.wake(own.agentId);
-    const others = agents.filter((agent) => agent.signer !== signer.address && agent.endpoint.length > 0);
+    // The network has places for so many: those who have left must not take them from those who are drawn.
+    const others = agents
+      .filter((agent) => agent.signer !== signer.address && agent.endpoint.length > 0)
+      .toSorted((one, other) => Number(other.active) - Number(one.active));
     network.setPeers(
       others.map((agent) => ({ signer: agent.signer, publicKey: agent.publicKey, multiaddrs: agent.endpoint })),
     );

@@ -5,7 +5,7 @@ import { ONE_PPM, type Attempt, type SeatIndex } from "../../agents/core/types.t
 import { consensusOf } from "../../agents/core/protocols/hashgraph/consensus.ts";
 import { assessOrder } from "../../agents/core/protocols/hashgraph/conclude.ts";
 import type { AnswerRound, Ending, Path } from "../../agents/core/protocols/hashgraph/rules.ts";
-import { graphOf, isForker, graphViewOf } from "../../agents/core/protocols/hashgraph/view.ts";
+import { isForker, graphViewOf } from "../../agents/core/protocols/hashgraph/view.ts";
 
 /** How a consensus was reached (HG25): a pure function of the transcript, for readers. */
 export interface ConsensusReport {
@@ -45,7 +45,7 @@ export function consensusReport(attempt: Attempt, tally: Tally): ConsensusReport
   const view = graphViewOf(attempt, tally);
   const { rounds, ending } = assessOrder(view).assessment;
   const consensus = consensusOf(view);
-  const order = consensusOrder(graphOf(attempt), consensus.batches).flatMap(({ node, roundReceived, timestamp }) => {
+  const order = consensusOrder(view.universe.graph, consensus.batches).flatMap(({ node, roundReceived, timestamp }) => {
     const told = consensus.toldBy.get(node);
     const stage = told?.body.record?.stage;
     return told === undefined || stage === undefined ? [] : [{ seat: told.seat, stage, roundReceived, timestamp }];

@@ -2,20 +2,37 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
 import { createMemoryClock, type MemoryClock } from "../../agents/adapters/memory/clock.ts";
+import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import { encode } from "../../agents/core/encoding/codec.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { encodeMessage } from "../../agents/core/encoding/transcript.ts";
+import { messageDigest } from "../../agents/core/encoding/typed-data.ts";
 import type { Address, Message } from "../../agents/core/types.ts";
 import { createEarlyFrames } from "../../agents/node/seat/early-frames.ts";
 import { createIngress, type Sink } from "../../agents/node/seat/ingress.ts";
 import type { Log } from "../../agents/ports/log.ts";
-import { addressOf, attemptOf, signMessage } from "../support/core/committee.ts";
+import { addressOf, attemptOf, signDigest, signMessage } from "../support/core/committee.ts";
 
 const attempt = attemptOf(4);
 const peer = attempt.committee[1]!.signer;
 const good = (round = 0): Message => signMessage(attempt, 1, 1, round, { commitment: null });
 
 const forged = (round = 0): Message => ({ ...good(round), signature: good(round + 1).signature });
+
+/** The message's block with other bytes in the place of its payload. */
+function withPayload(message: Message, payload: Uint8Array): Uint8Array {
+  const block = encodeMessage(message);
+  const before = encode(message.payload);
+  const at = block.length - before.length - 77;
+  return Uint8Array.of(...block.subarray(0, at), ...payload, ...block.subarray(at + before.length));
+}
+
+/** A message that seat 1 signs with these bytes as its payload. */
+function signPayload(payload: Uint8Array): Message {
+  const { header } = good();
+  const named = { ...header, payloadDigest: sha256(payload) };
+  return { header: named, payload: { commitment: null }, signature: signDigest(1, messageDigest(attempt, named)) };
+}
 
 interface Harness {
   readonly ingress: ReturnType<typeof createIngress>;
@@ -64,7 +81,7 @@ describe("ingress", () => {
       bend({ seat: 2 as never }),
       bend({ seat: 9 as never }),
       bend({ protocol: 2 }),
-      bend({ phase: 2 }),
+      encodeMessage(signMessage(attempt, 1, 2, 0, { commitment: null })),
       encodeMessage({ ...message, signature: `0x${"11".repeat(65)}` }),
     ];
     for (const frame of frames) ingress.receive(peer, frame);
@@ -85,13 +102,28 @@ describe("ingress", () => {
     const { ingress, sink, delivered, reasons } = harness();
     ingress.opened(sink);
     const outsider = addressOf(9);
-    ingress.receive(outsider, encodeMessage(good()));
-    ingress.receive(peer, encodeMessage({ ...forged(), header: { ...forged().header, phase: 2 } }));
+    ingress.receive(outsider, encodeMessage(forged()));
+    ingress.receive(peer, encodeMessage({ ...forged(), header: { ...forged().header, protocol: 2 } }));
     ingress.receive(peer, encodeMessage(good()));
     // The message is known already, so its signature is not verified.
     ingress.receive(peer, encodeMessage(forged()));
-    assert.deepEqual(reasons, ["no-seat", "unknown-phase"]);
+    assert.deepEqual(reasons, ["no-seat", "other-protocol"]);
     assert.equal(delivered.length, 1);
+  });
+
+  it("reads a payload last: only one that a seat has signed and that is wanted", () => {
+    const { ingress, sink, delivered, reasons } = harness();
+    ingress.opened(sink);
+    // A payload in another than the canonical form, which only whoever reads it notices.
+    const spoilt = (message: Message): Uint8Array => withPayload(message, Uint8Array.of(0x18, 0x01));
+    const signed = signPayload(Uint8Array.of(0x18, 0x01));
+    ingress.receive(peer, spoilt(signMessage({ ...attempt, attempt: 5 }, 1, 1, 0, { commitment: null })));
+    ingress.receive(addressOf(9), spoilt(signed));
+    ingress.receive(peer, spoilt(good()));
+    assert.deepEqual(reasons, ["no-seat", "bad-signature"]);
+    ingress.receive(peer, spoilt(signed));
+    assert.deepEqual(reasons.slice(2), ["malformed"]);
+    assert.deepEqual(delivered, []);
   });
 
   it("ignores a peer that floods it with bad frames for a minute, but not the others", () => {
@@ -107,6 +139,16 @@ describe("ingress", () => {
     clock.advance(61_000);
     ingress.receive(peer, encodeMessage(good(3)));
     assert.equal(delivered.length, 2);
+  });
+
+  it("ignores a peer sooner that sends long bad frames, which cost more", () => {
+    const { ingress, sink, delivered, reasons } = harness();
+    ingress.opened(sink);
+    const long = encodeMessage(signMessage(attempt, 1, 2, 0, { text: "x".repeat(60_000) }));
+    for (let i = 0; i < 100; i++) ingress.receive(peer, long);
+    assert.equal(reasons.filter((reason) => reason === "unknown-phase").length, 7);
+    ingress.receive(peer, encodeMessage(good()));
+    assert.deepEqual(delivered, []);
   });
 
   it("forgives a bad frame now and then", () => {
@@ -127,7 +169,7 @@ describe("ingress", () => {
     const valid = encodeMessage(good());
     fc.assert(
       fc.property(fc.nat(valid.length - 1), fc.integer({ min: 1, max: 255 }), (index, flip) => {
-        const bent = valid.slice();
+        const bent = Uint8Array.from(valid);
         bent[index] = (bent[index] as number) ^ flip;
         ingress.receive(peer, bent);
       }),

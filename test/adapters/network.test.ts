@@ -146,8 +146,57 @@ describe("network: libp2p against hostile peers", () => {
     });
   });
 
+  it("forgets a stranger that has left, and no agent", async () => {
+    await withAttacker({ configured: true }, async (victim, attacker) => {
+      const target = multiaddr((victim.libp2p.getMultiaddrs()[0] ?? assert.fail("not listening")).toString());
+      const known = async (): Promise<readonly string[]> =>
+        (await victim.libp2p.peerStore.all()).map(({ id }) => id.toString()).toSorted();
+      const stranger = await startNode({
+        identity: await generateKeyPair("Ed25519"),
+        listen: [],
+        bounds: networkBounds,
+      });
+      const [agent, other] = [attacker.peerId, stranger.peerId].map(String) as [string, string];
+      await attacker.dial(target);
+      await stranger.dial(target);
+      await until(async () => (await known()).includes(other));
+      await stranger.stop();
+      await attacker.hangUp(victim.libp2p.peerId);
+      await until(async () => !(await known()).includes(other));
+      await victim.libp2p.peerStore.patch(stranger.peerId, { protocols: ["/said/while/leaving"] });
+      await until(async () => !(await known()).includes(other));
+      assert.ok((await known()).includes(agent));
+    });
+  });
+
+  it("keeps the newest 8 connections of one peer, so that another agent still finds a place", async () => {
+    const [perPeer, more] = [networkBounds.connectionsPerPeer, 3];
+    const bounds = { connections: perPeer + 2 };
+    await withAttacker({ configured: true, bounds }, async (victim, attacker, events) => {
+      victim.setPeers([1, 2].map((agent) => ({ ...peerOf(agent, victim), multiaddrs: [] })));
+      const received = record(victim);
+      const same = identityFromSignerKey(signerKey(1));
+      const others = await Promise.all(
+        [...Array.from({ length: perPeer + more - 1 }, () => same), identityFromSignerKey(signerKey(2))].map(
+          (identity) => startNode({ identity, listen: [], bounds: networkBounds }),
+        ),
+      );
+      const [honest, ...greedy] = others.toReversed();
+      try {
+        for (const node of [attacker, ...greedy]) await openRaw(node, victim);
+        await until(() => victim.libp2p.getConnections().length === perPeer);
+        assert.equal(events.filter(({ kind }) => kind === "connectionReplaced").length, more);
+        (await openRaw(honest ?? attacker, victim)).send(frame(utf8("still a place")));
+        await until(() => received.length === 1);
+        assert.equal(received[0]?.from, signerOf(2));
+      } finally {
+        for (const node of others) await node.stop();
+      }
+    });
+  });
+
   it("counts IPv4 addresses one by one and those of an IPv6 /64 together, up to a bound of all", async () => {
-    const gate = createGate({ strangers: 4, strangersPerHost: 2 }, () => undefined);
+    const gate = createGate({ strangers: 4, strangersPerHost: 2, connectionsPerPeer: 8 }, () => undefined);
     const { publicKey } = await generateKeyPair("Ed25519");
     const isRefused = (address: string): unknown =>
       gate.gater.denyInboundEncryptedConnection?.(peerIdFromPublicKeyOf(publicKey), {

@@ -191,6 +191,15 @@ describe("secured requests", () => {
     expect(gasUsed).to.be.greaterThan(2n * 2n * 100_000n);
   });
 
+  it("SC4: both appellants together get no more than what was taken, where a unit is worth more", async () => {
+    const setting = await loadFixture(least);
+    const { world, alice, bob, slasher } = setting;
+    const committed = await settle(world, await play(setting, [no, yes, yes], priced({}, minStake)));
+    await slasher.submitOverturned(...recordOf(committed), 0, 1, await priceGas(world, gwei));
+    const taken = (signers * minStake) / 20n;
+    for (const appellant of [alice, bob]) expect(await world.registry.owedTo(appellant.address)).to.equal(taken / 2n);
+  });
+
   it("SC4: whoever the operators are by now, the reward stays the same", async () => {
     const setting = await loadFixture(least);
     const { world, operator, stranger, slasher } = setting;

@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { decodeBlock, encodeBlock } from "../../agents/core/encoding/codec.ts";
+import { sha256 } from "../../agents/core/encoding/bytes.ts";
+import type { BlockValue } from "../../agents/core/encoding/block-value.ts";
+import { limits } from "../../agents/core/limits.ts";
+import type { Digest } from "../../agents/core/types.ts";
+import { initialCertify, type Verified } from "../../agents/core/seat/certify/state.ts";
+import { precommitValues } from "../../agents/core/seat/certify/votes.ts";
 import { PRECOMMIT, PREVOTE } from "../../agents/core/seat/certify/messages.ts";
+import { attemptOf } from "../support/core/committee.ts";
 import { Bench } from "../support/core/certify-bench.ts";
 import { assertSameMembers } from "../support/assertions.ts";
 
@@ -74,5 +82,42 @@ describe("certify: locks and quorums", () => {
     stale.prevotes(0, stale.second.root, 6);
     stale.propose(2, stale.second, 0);
     assert.equal(stale.said.get(`${PREVOTE}.2`), "nil");
+  });
+
+  it("CE3: a seat that offers one root after another makes others load one at a time, and at last its latest", () => {
+    const bench = new Bench(4);
+    const liar = bench.others().find((seat) => !bench.proposes(seat, 0)) as number;
+    const root = decodeBlock(bench.first.rootBlock, limits.rootBytes) as Record<string, BlockValue>;
+    const offers = [1, 2, 3, 4].map((ballot): Digest => {
+      const rootBlock = encodeBlock({ ...root, messages: [{ link: sha256(Uint8Array.of(ballot)) }] });
+      const offer = { root: sha256(rootBlock), rootBlock, blocks: [] };
+      bench.share(liar, ballot, offer);
+      return offer.root;
+    });
+    const [first, latest] = [offers[0], offers.at(-1)] as [Digest, Digest];
+    assert.deepEqual(bench.loads, [first]);
+    bench.missLoad(first);
+    assert.deepEqual(bench.loads, [first, latest]);
+    bench.propose(0, bench.first, null);
+    assert.equal(bench.said.get(`${PREVOTE}.0`), bench.first.root);
+  });
+
+  it("CE10: a seat looks at each signature a few times per message, however many ballots liars sign in", () => {
+    const attempt = attemptOf(4);
+    const root = sha256(Uint8Array.of(1));
+    const visits = [8, 64].map((ballots) => {
+      let visited = 0;
+      const signed = Array.from({ length: ballots }, (_, ballot) => ({
+        get root() {
+          visited++;
+          return root;
+        },
+        ballot,
+      }));
+      const signatures = new Map(signed.map((one, ballot) => [`${ballot}`, one as unknown as Verified]));
+      assert.deepEqual([...precommitValues({ ...initialCertify, signatures }, attempt)], []);
+      return visited / ballots;
+    });
+    assert.deepEqual(visits, [2, 2]);
   });
 });

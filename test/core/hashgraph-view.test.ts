@@ -10,11 +10,12 @@ import {
   graphViewOf,
   type GraphView,
 } from "../../agents/core/protocols/hashgraph/view.ts";
+import { limits } from "../../agents/core/limits.ts";
 import { addMessage, emptyTally } from "../../agents/core/seat/tally.ts";
 import type { Attempt, Digest, Message, SeatIndex } from "../../agents/core/types.ts";
 import { generator } from "../support/core/committee.ts";
 import { hashgraphAttempt } from "../support/core/hashgraph-scripts.ts";
-import { bareEvent, eventMessage, tallyOf } from "../support/core/hashgraph-world.ts";
+import { bareEvent, eventMessage, GossipWorld, tallyOf } from "../support/core/hashgraph-world.ts";
 import { assertIncludes, assertWithin } from "../support/assertions.ts";
 
 /** An event on its creator's event before; null begins the line. */
@@ -135,6 +136,40 @@ describe("the view of a hashgraph", () => {
     const lost = next(attempt, 1, null);
     const tally = tallyOf([a, b, next(attempt, 1, lost, { otherParent: refer(third) })]);
     assert.deepEqual(missingIn(graphViewOf(attempt, tally), tally), [refer(lost)]);
+  });
+
+  it("HG5: ever other sets of events, which liars can offer as roots, do not fill the memory", () => {
+    const attempt = hashgraphAttempt(4);
+    const places: number[] = [];
+    for (let root = 0; root < 90; root++) {
+      const line = lineOf(attempt, 0, 120, next(attempt, 0, null, { time: root }));
+      const { told } = graphViewOf(attempt, tallyOf(line));
+      assert.equal(told.length, line.length);
+      places.push(told.at(-1)?.node.index ?? -1);
+    }
+    assertWithin(Math.max(...places), 120, 2 * limits.messagesPerTranscript + 120);
+  });
+
+  it("HG5: a view grows on where it began, whatever other sets were read since", () => {
+    const attempt = hashgraphAttempt(4);
+    const world = new GossipWorld(attempt);
+    const seats = [0, 1, 2, 3];
+    const random = generator(1);
+    for (const seat of seats) world.event(seat, null);
+    while (world.messages.length < 60) world.pair(seats, random);
+    let tally = emptyTally;
+    let view = emptyGraphView(attempt);
+    for (const [time, message] of world.messages.entries()) {
+      tally = addMessage(tally, message).tally;
+      view = extendGraphView(view, tally, message);
+      for (const more of [0.5, 1])
+        graphViewOf(attempt, tallyOf(lineOf(attempt, 0, 120, next(attempt, 0, null, { time: 2 * (time + more) }))));
+    }
+    const roundsIn = ({ told }: GraphView) =>
+      told.map(({ seat, sequence, clock, node }) => `${seat}.${sequence}: ${clock}, ${node.round}`).toSorted();
+    const read = graphViewOf(hashgraphAttempt(4), tallyOf(world.messages));
+    assert.deepEqual(roundsIn(view), roundsIn(read));
+    assertIncludes(roundsIn(view).join("\n"), ", 3");
   });
 
   it("HG4, HG6: with forks and lost events, too, the order of arrival changes nothing", () => {

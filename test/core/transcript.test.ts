@@ -2,15 +2,16 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
 import { decodeBlock, encode, encodeBlock } from "../../agents/core/encoding/codec.ts";
-import type { BlockValue } from "../../agents/core/encoding/block-value.ts";
-import { bytesToHex, encodeRequestId, sha256 } from "../../agents/core/encoding/bytes.ts";
+import type { BlockLink, BlockValue } from "../../agents/core/encoding/block-value.ts";
+import { bytesToHex, encodeRequestId, hexToBytes, sha256 } from "../../agents/core/encoding/bytes.ts";
 import { secp256k1 } from "../../agents/core/encoding/secp256k1.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { commitmentOf } from "../../agents/core/phases/proposals.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
-import { emptyTally } from "../../agents/core/seat/tally.ts";
+import { addMessage, emptyTally } from "../../agents/core/seat/tally.ts";
 import {
   buildTranscript,
+  decodeEnvelope,
   decodeMessage,
   encodeMessage,
   readRoot,
@@ -56,6 +57,30 @@ describe("TR5: request ids in blocks", () => {
         assert.equal(bytes.length, length);
       }),
     );
+  });
+
+  it("a message's envelope says what the whole message says, and reads nothing of its payload", () => {
+    const bytes = encodeMessage(said);
+    const payloadAt = bytes.length - encode(said.payload).length - 77;
+    const { payloadDigest, ...slot } = said.header;
+    const envelope = decodeEnvelope(bytes) ?? assert.fail("no envelope");
+    assert.deepEqual([envelope.slot, envelope.signature], [slot, said.signature]);
+    assert.equal(sha256(envelope.payload), payloadDigest);
+    fc.assert(
+      fc.property(fc.nat(bytes.length - 1), fc.integer({ min: 1, max: 255 }), (at, flip) => {
+        const bent = Uint8Array.from(bytes);
+        bent[at] = (bent[at] as number) ^ flip;
+        const [whole, part] = [decodeMessage(bent), decodeEnvelope(bent)];
+        if (at >= payloadAt && at < bytes.length - 77) assert.deepEqual(part?.slot, slot);
+        else assert.equal(part === null, whole === null);
+        if (whole === null) return;
+        assert.deepEqual({ ...part?.slot, payloadDigest: sha256(part?.payload ?? bent) }, whole.header);
+        assert.equal(part?.signature, whole.signature);
+      }),
+      { numRuns: 1_000 },
+    );
+    for (let length = 0; length < bytes.length; length++)
+      assert.equal(decodeEnvelope(bytes.subarray(0, length)), null, `the first ${length} bytes`);
   });
 
   it("a root holds the id of its request, and is no root of another request", () => {
@@ -114,6 +139,16 @@ describe("TR5: request ids in blocks", () => {
         refused: "root of another attempt, protocol version or chain",
       });
     assert.deepEqual(readRoot(attempt, mbft, encodeBlock(root)), { messages: [] });
+  });
+
+  it("TR2: a root whose entries are no links is refused: nobody who pins it would keep the messages", () => {
+    const { rootBlock } = buildTranscript(attempt, mbft, addMessage(emptyTally, said).tally, { round: 0, phase: 200 });
+    const root = decodeBlock(rootBlock, limits.rootBytes) as Record<string, BlockValue>;
+    const [link] = root["messages"] as [BlockLink];
+    const withEntry = (entry: BlockValue) => readRoot(attempt, mbft, encodeBlock({ ...root, messages: [entry] }));
+    assert.deepEqual(withEntry(link), { messages: [sha256(encodeMessage(said))] });
+    for (const entry of [{ ...link, more: 1 }, link.link, hexToBytes(link.link), [link], { other: link }])
+      assert.deepEqual(withEntry(entry), { refused: "message entry without a link" });
   });
 
   it("PH1: a commitment to one request's answer opens under no other id", () => {

@@ -59,4 +59,26 @@ describe("evidence in the runtime", () => {
       clearInterval(ticker);
     }
   });
+
+  it("slashes an equivocator although no disk takes the proof", async () => {
+    const attempts = new Map<string, Attempt>();
+    const { chain, agents } = memoryWorld(
+      [0, 1, 2, 3].map(() => truthful("yes")),
+      (network, keys, index) => (index === LIAR ? equivocatingNetwork(network, keys, attempts) : network),
+    );
+    const running = agents.map((agent, index) =>
+      agent.start({
+        evidence: { ...agent.evidence, keep: () => Promise.reject(new Error("ENOSPC")) },
+        ...(index === LIAR ? { chain: rememberingChain(chain.reader(), attempts) } : {}),
+      }),
+    );
+    chain.ask(consumer, booleanTerms, "Is 720 more than 500?");
+    const ticker = setInterval(() => chain.mine(), 50);
+    try {
+      await until(() => chain.agents.get((LIAR + 1) as AgentId)?.stake === (STAKE * 9n) / 10n);
+    } finally {
+      clearInterval(ticker);
+      for (const one of running) await one.stop();
+    }
+  });
 });

@@ -28,6 +28,8 @@ import {
 
 /** How long to wait before asking again whether another block has come. */
 const NEXT_BLOCK_MS = 1_000;
+/** How often to ask until a node shows a commitment that is mined: it may be behind the one that mined it. */
+const MOST_ASKS = 120;
 
 export interface WriterOptions extends ChainOptions, TransactionOptions {
   /** The account that pays the gas. */
@@ -124,7 +126,10 @@ function wakeStep(connection: Connection, agentId: AgentId): Step {
   return { call: async () => ({ to: connection.registry, data, doing }), isDone };
 }
 
-/** Commits to the proof if the slasher takes it as one, and shows it in a later block. */
+/**
+ * Commits to the proof if the slasher takes it as one, and shows it in a later block. It pays for one commitment: a node
+ * that does not show it is asked again, and at last the refusal is thrown.
+ */
 async function submitEvidence(
   connection: Connection,
   sender: Sender,
@@ -132,17 +137,21 @@ async function submitEvidence(
 ): Promise<Receipt | "already"> {
   const slasher = await readSlasher(connection, signal);
   const step = evidenceStep(connection, slasher, proof, readRecord);
-  for (;;) {
+  let isCommitted = false;
+  for (let asks = 0; ; asks += 1) {
     try {
       return await submitOnce(sender, step, signal);
     } catch (error) {
       const refusal = revertName(error);
-      if (refusal === "EvidenceNotCommitted") {
-        const data = encodeCommitment(lower(sender.account.address), proof);
-        await sender.send({ to: slasher, data, doing: `Commit to evidence against agent ${proof.agentId}` }, signal);
-      } else if (refusal === "EvidenceTooEarly") {
+      const isEarly = refusal === "EvidenceTooEarly" || refusal === "EvidenceNotCommitted";
+      if (!isEarly || asks === MOST_ASKS) throw error;
+      if (refusal === "EvidenceTooEarly" || isCommitted) {
         await sleep(NEXT_BLOCK_MS, signal);
-      } else throw error;
+        continue;
+      }
+      const data = encodeCommitment(lower(sender.account.address), proof);
+      await sender.send({ to: slasher, data, doing: `Commit to evidence against agent ${proof.agentId}` }, signal);
+      isCommitted = true;
     }
   }
 }

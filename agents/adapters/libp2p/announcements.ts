@@ -19,8 +19,9 @@ export function announcementOptions(bounds: NetworkBounds): Partial<GossipsubOpt
     ignoreDuplicatePublishError: true,
     fallbackToFloodsub: false,
     maxInboundDataLength: bounds.announcementBytes,
-    // Otherwise a committee on one host would get too low a score for its own mesh.
-    scoreParams: { IPColocationFactorWeight: 0 },
+    // Otherwise a committee on one host would get too low a score for its own mesh. Scores of peers that have left are
+    // kept a minute, not an hour: a bad one is a new key away from a good one, and keys come without a bound.
+    scoreParams: { IPColocationFactorWeight: 0, retainScore: 60_000 },
     // Spares the signature check of duplicates. The id covers the signature, so that a forgery cannot replace the
     // original.
     fastMsgIdFn(message) {

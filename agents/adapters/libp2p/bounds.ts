@@ -21,6 +21,8 @@ export interface NetworkBounds {
   /** Inbound connections of strangers: of all, and of one host (an IPv4 address, or 2^64 IPv6 addresses). */
   readonly strangers: number;
   readonly strangersPerHost: number;
+  /** Inbound connections of one peer; one more closes its oldest, which a restart or a broken line may have left behind. */
+  readonly connectionsPerPeer: number;
   /** Inbound streams of one connection; each may hold a window of 256 KiB. An agent's bitswap alone opens up to 50. */
   readonly streamsPerConnection: number;
   /** Time to dial a peer, open the stream and be accepted. */
@@ -43,6 +45,7 @@ export const networkBounds: NetworkBounds = {
   connectionsPerSecondPerHost: 128,
   strangers: 128,
   strangersPerHost: 16,
+  connectionsPerPeer: 8,
   streamsPerConnection: 64,
   openTimeoutMs: 10_000,
   minBackoffMs: 200,

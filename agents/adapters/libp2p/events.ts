@@ -4,6 +4,7 @@ import type { Address } from "../../core/types.ts";
 export type NetworkEvent =
   | { readonly kind: "peerInvalid"; readonly peer: Address; readonly reason: string }
   | { readonly kind: "connectionRefused"; readonly host: string; readonly strangers: number }
+  | { readonly kind: "connectionReplaced"; readonly peer: Address }
   | { readonly kind: "streamRefused"; readonly peerId: string }
   | { readonly kind: "frameRefused"; readonly peer: Address; readonly reason: string }
   | { readonly kind: "framesDropped"; readonly peer: Address; readonly frames: number }

@@ -7,7 +7,8 @@ import { addressOfPeerId } from "./identity.ts";
 
 /**
  * Counts the inbound connections of strangers, i.e. of everybody who is no configured peer, and refuses those above the
- * bounds. Peers are never refused, so that an agent beside a stranger, on one host, keeps its place.
+ * bounds. Peers are never refused, so that an agent beside a stranger, on one host, keeps its place; but a peer with more
+ * connections than it may have loses its oldest, so that none takes the places of all others.
  */
 export interface Gate {
   readonly gater: ConnectionGater;
@@ -15,10 +16,12 @@ export interface Gate {
   admit(isConfigured: (peer: Address) => boolean): void;
 }
 
-type Bounds = Pick<NetworkBounds, "strangers" | "strangersPerHost">;
+type Bounds = Pick<NetworkBounds, "strangers" | "strangersPerHost" | "connectionsPerPeer">;
 
 export function createGate(bounds: Bounds, report: NetworkListener): Gate {
   const byHost = new Map<string, number>();
+  /** The connections of each peer, the oldest first. */
+  const byPeer = new Map<Address, Set<MultiaddrConnection>>();
   let strangers = 0;
   let isConfigured: (peer: Address) => boolean = () => false;
 
@@ -29,10 +32,28 @@ export function createGate(bounds: Bounds, report: NetworkListener): Gate {
     else byHost.delete(host);
   }
 
+  function keep(peer: Address, connection: MultiaddrConnection): void {
+    const kept = (byPeer.get(peer) ?? new Set()).add(connection);
+    byPeer.set(peer, kept);
+    const forget = (): void => {
+      kept.delete(connection);
+      if (kept.size === 0 && byPeer.get(peer) === kept) byPeer.delete(peer);
+    };
+    connection.addEventListener("close", forget, { once: true });
+    const [oldest] = kept;
+    if (oldest === undefined || kept.size <= bounds.connectionsPerPeer) return;
+    kept.delete(oldest);
+    oldest.abort(new Error("replaced by a newer connection"));
+    report({ kind: "connectionReplaced", peer });
+  }
+
   // The handshake has proven who it is, and nothing but the handshake has cost anything yet.
   function denyInboundEncryptedConnection(peerId: PeerId, connection: MultiaddrConnection): boolean {
     const address = addressOfPeerId(peerId);
-    if (address !== null && isConfigured(address)) return false;
+    if (address !== null && isConfigured(address)) {
+      keep(address, connection);
+      return false;
+    }
     const host = hostOf(connection.remoteAddr);
     if (strangers >= bounds.strangers || (byHost.get(host) ?? 0) >= bounds.strangersPerHost) {
       report({ kind: "connectionRefused", host, strangers });

@@ -6,6 +6,7 @@ import { createAnnouncements } from "./announcements.ts";
 import { type NetworkBounds, networkBounds } from "./bounds.ts";
 import type { NetworkListener } from "./events.ts";
 import { addressOfIdentity, identityFromSignerKey } from "./identity.ts";
+import { forgetStrangers } from "./forget.ts";
 import { createGate } from "./gate.ts";
 import { openMesh } from "./mesh.ts";
 import { type AgentLibp2p, startNode } from "./node.ts";
@@ -43,6 +44,7 @@ export async function createLibp2pNetwork(options: Libp2pNetworkOptions): Promis
   const own = addressOfIdentity(identity);
   const mesh = await openMesh({ libp2p, own, bounds, report });
   gate.admit((peer) => mesh.isConfigured(peer));
+  forgetStrangers(libp2p, (peer) => mesh.isConfigured(peer));
   const announcements = createAnnouncements(libp2p, bounds, report);
   let closing: Promise<void> | null = null;
 

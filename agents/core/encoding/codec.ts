@@ -4,7 +4,7 @@ import { CID } from "multiformats/cid";
 import { create as createMultihash } from "multiformats/hashes/digest";
 import { isReservedKey, MAX_DEPTH, type BlockLink, type BlockValue } from "./block-value.ts";
 import { bytesToHex, hexToBytes, sha256 } from "./bytes.ts";
-import { decodeStrictly, type Decoded } from "./strict-decoder.ts";
+import { decodeFirst, decodeStrictly, type Decoded } from "./strict-decoder.ts";
 import type { Digest, Value } from "../types.ts";
 
 const DAG_CBOR_CODE = 0x71;
@@ -32,6 +32,16 @@ export function decodeInParts(
 ): { readonly value: Value; readonly parts: ReadonlyMap<string, Uint8Array> } | null {
   // Without links a BlockValue is a Value.
   return decodeCanonical(bytes, maxBytes, false) as ReturnType<typeof decodeInParts>;
+}
+
+/** Decodes the value that untrusted bytes begin with, and says where it ends; null as `decode` gives it. */
+export function decodeBeginning(bytes: Uint8Array): { readonly value: Value; readonly end: number } | null {
+  try {
+    // Without links a BlockValue is a Value.
+    return decodeFirst(bytes) as { readonly value: Value; readonly end: number };
+  } catch {
+    return null;
+  }
 }
 
 /** As `encode`, with links. */
@@ -103,7 +113,8 @@ function toIpld(value: BlockValue, links: boolean, depth: number): unknown {
   return result;
 }
 
-function isLink(value: object): value is BlockLink {
+/** True for a link of a value to encode, or of a decoded block. */
+export function isLink(value: object): value is BlockLink {
   const keys = Object.keys(value);
   return keys.length === 1 && keys[0] === "link";
 }

@@ -20,6 +20,13 @@ export function decodeStrictly(bytes: Uint8Array, links: boolean): Decoded {
   return { value, parts: reader.parts };
 }
 
+/** Reads the value that the bytes begin with, without links, and where it ends. Throws as `decodeStrictly` does. */
+export function decodeFirst(bytes: Uint8Array): { readonly value: BlockValue; readonly end: number } {
+  const reader = new Reader(bytes, false);
+  const value = reader.value(0);
+  return { value, end: reader.at };
+}
+
 /** Tag 42 and the head of its bytes, then of the only kind of CID: a zero, version 1, dag-cbor, sha2-256, 32 bytes. */
 const LINK_HEAD = [0xd8, 0x2a, 0x58, 0x25, 0x00, 0x01, 0x71, 0x12, 0x20] as const;
 const DIGEST_BYTES = 32;
@@ -43,6 +50,10 @@ class Reader {
     // Not a Buffer, whose slices alias it.
     this.#bytes = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
     this.#links = links;
+  }
+
+  get at(): number {
+    return this.#at;
   }
 
   get ended(): boolean {

@@ -1,5 +1,15 @@
 import type { BlockLink, BlockValue } from "./block-value.ts";
-import { cidString, decodeBlock, decodeBlockInParts, decodeInParts, encode, encodeBlock, isMapOf } from "./codec.ts";
+import {
+  cidString,
+  decodeBeginning,
+  decodeBlock,
+  decodeBlockInParts,
+  decodeInParts,
+  encode,
+  encodeBlock,
+  isLink,
+  isMapOf,
+} from "./codec.ts";
 import {
   bytesToHex,
   compareBytes,
@@ -8,6 +18,7 @@ import {
   encodeRequestId,
   hexToBytes,
   sha256,
+  utf8,
   word,
 } from "./bytes.ts";
 import { recoverSigner } from "./digest.ts";
@@ -24,7 +35,7 @@ import {
   type Protocol,
 } from "../protocol.ts";
 import { addMessage, emptyTally, messagesOf, type Tally } from "../seat/tally.ts";
-import type { Address, Attempt, Digest, Message, RequestId, SeatIndex, Value } from "../types.ts";
+import type { Address, Attempt, Digest, Header, Hex, Message, RequestId, SeatIndex, Value } from "../types.ts";
 
 /** TR2: of the form of both kinds of blocks. */
 const FORMAT_VERSION = 2;
@@ -76,14 +87,65 @@ export function decodeMessage(bytes: Uint8Array): Message | null {
   const encodedPayload = decoded?.parts.get("payload");
   if (!isMapOf(decoded?.value, ["header", "payload", "signature"]) || encodedPayload === undefined) return null;
   const { header, payload, signature } = decoded.value;
+  const slot = slotIn(header, bytes.length);
+  if (slot === null || !(signature instanceof Uint8Array) || signature.length !== SIGNATURE_BYTES) return null;
+  return { header: { ...slot, payloadDigest: sha256(encodedPayload) }, payload, signature: bytesToHex(signature) };
+}
+
+/** A message that nobody has read beyond its slot. */
+export interface Envelope {
+  readonly slot: Slot;
+  /** The bytes in the place of the payload, well-formed or not. They alias the input. */
+  readonly payload: Uint8Array;
+  readonly signature: Hex;
+}
+
+export type Slot = Omit<Header, "payloadDigest">;
+
+const SIGNATURE_BYTES = 65;
+/** What canonical dag-cbor has before the header, the payload and the signature: a map of three entries, and its keys. */
+const BEFORE_HEADER = Uint8Array.of(0xa3, 0x66, ...utf8("header"));
+const BEFORE_PAYLOAD = Uint8Array.of(0x67, ...utf8("payload"));
+const BEFORE_SIGNATURE = Uint8Array.of(0x69, ...utf8("signature"), 0x58, SIGNATURE_BYTES);
+/** Longer than any header is, so that a hostile one costs nothing. */
+const HEADER_BYTES = 128;
+
+/**
+ * Reads all of a message but its payload, which can take a thousand times as long. Null when that part is malformed;
+ * whatever `decodeMessage` reads has an envelope.
+ */
+export function decodeEnvelope(bytes: Uint8Array): Envelope | null {
+  const signatureAt = bytes.length - SIGNATURE_BYTES;
+  const payloadEnd = signatureAt - BEFORE_SIGNATURE.length;
+  const headerAt = BEFORE_HEADER.length;
+  if (payloadEnd < headerAt || !stands(BEFORE_HEADER, bytes, 0)) return null;
+  const header = decodeBeginning(bytes.subarray(headerAt, Math.min(headerAt + HEADER_BYTES, payloadEnd)));
+  if (header === null) return null;
+  const slot = slotIn(header.value, bytes.length);
+  const headerEnd = headerAt + header.end;
+  const payloadAt = headerEnd + BEFORE_PAYLOAD.length;
+  if (slot === null || payloadAt >= payloadEnd || !stands(BEFORE_PAYLOAD, bytes, headerEnd)) return null;
+  if (!stands(BEFORE_SIGNATURE, bytes, payloadEnd)) return null;
+  return {
+    slot,
+    payload: bytes.subarray(payloadAt, payloadEnd),
+    signature: bytesToHex(bytes.subarray(signatureAt)),
+  };
+}
+
+function stands(expected: Uint8Array, bytes: Uint8Array, at: number): boolean {
+  return expected.every((byte, index) => bytes[at + index] === byte);
+}
+
+/** @param length of the whole message */
+function slotIn(header: Value, length: number): Slot | null {
   const keys = ["attempt", "phase", "protocol", "requestId", "round", "seat"] as const;
-  if (!isMapOf(header, keys) || !(signature instanceof Uint8Array) || signature.length !== 65) return null;
+  if (!isMapOf(header, keys)) return null;
   const { attempt, phase, protocol, round, seat } = header;
   const requestId = decodeRequestId(header.requestId);
   if (requestId === null || !isUint32(attempt) || !isUint32(phase) || !isUint32(protocol)) return null;
-  if (!isUint32(round) || !isUint32(seat) || bytes.length > messageBytesIn(phase)) return null;
-  const slot = { requestId, attempt, protocol, phase, round, seat: seat as SeatIndex };
-  return { header: { ...slot, payloadDigest: sha256(encodedPayload) }, payload, signature: bytesToHex(signature) };
+  if (!isUint32(round) || !isUint32(seat) || length > messageBytesIn(phase)) return null;
+  return { requestId, attempt, protocol, phase, round, seat: seat as SeatIndex };
 }
 
 /** Reads a block that should hold a message. */
@@ -95,14 +157,17 @@ function isUint32(value: Value): value is number {
   return typeof value === "number" && value >= 0 && value <= 0xffff_ffff;
 }
 
+/** A message without its payload, which the signature covers by its digest. */
+type Signed = Pick<Message, "header" | "signature">;
+
 /** Messages that are known to be good, by attempt. Neither ever changes. */
-const genuine = new WeakMap<Attempt, WeakSet<Message>>();
+const genuine = new WeakMap<Attempt, WeakSet<Signed>>();
 
 /**
  * Why a decoded message is not one of this attempt's, or null when its signature and place are good. The signature of a
  * good one is checked once: where a message comes in and where it is replayed, this is asked of the same object.
  */
-export function forgeryIn(attempt: Attempt, message: Message): string | null {
+export function forgeryIn(attempt: Attempt, message: Signed): string | null {
   const known = genuine.get(attempt);
   if (known?.has(message) === true) return null;
   const refused = findForgery(attempt, message);
@@ -112,7 +177,15 @@ export function forgeryIn(attempt: Attempt, message: Message): string | null {
   return null;
 }
 
-function findForgery(attempt: Attempt, message: Message): string | null {
+/** Decodes the message of which this part is known to be good. Null when its payload is malformed. */
+export function decodeGenuine(attempt: Attempt, signed: Signed, bytes: Uint8Array): Message | null {
+  const message = decodeMessage(bytes);
+  const known = genuine.get(attempt);
+  if (message !== null && known?.has(signed) === true) known.add(message);
+  return message;
+}
+
+function findForgery(attempt: Attempt, message: Signed): string | null {
   const { header } = message;
   if (header.requestId !== attempt.request.id || header.attempt !== attempt.attempt) return "other-attempt";
   if (header.protocol !== attempt.request.terms.protocol) return "other-protocol";
@@ -208,8 +281,9 @@ export function readRoot(
     return { refused: "root of another attempt, protocol version or chain" };
   const messages: Digest[] = [];
   for (const entry of root["messages"] as readonly BlockValue[]) {
-    if (!isBlockMap(entry) || typeof entry["link"] !== "string") return { refused: "message entry without a link" };
-    messages.push(entry["link"] as Digest);
+    // Beside another key it is plain data: nobody who pins the root would keep the message.
+    if (!isBlockMap(entry) || !isLink(entry)) return { refused: "message entry without a link" };
+    messages.push(entry.link);
   }
   if (messages.length > limits.messagesPerTranscript) return { refused: "too many messages" };
   if (new Set(messages).size !== messages.length) return { refused: "a message is linked twice" };

@@ -68,8 +68,14 @@ export function createEvidenceKeeper(ports: EvidencePorts, staggerMs: number, li
       if (await submit(ports, proof, lifetime)) return;
     }
   };
+  /** False if a proof of the same fault is kept already. A disk that takes nothing must not save anybody's stake. */
+  const keep = (proof: EquivocationProof): Promise<boolean> =>
+    evidence.keep(proof).catch((error: unknown) => {
+      log.error({ error: messageOf(error) }, "could not keep evidence; submitting it all the same");
+      return true;
+    });
   const take = async (attempt: Attempt, self: SeatIndex, proof: EquivocationProof): Promise<void> => {
-    if (!(await evidence.keep(proof))) return;
+    if (!(await keep(proof))) return;
     const rank = canonicalRanks(attempt)[self] as number;
     await bring(proof, rank * staggerMs, attempt.committee.length * staggerMs);
   };

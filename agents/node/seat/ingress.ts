@@ -1,5 +1,6 @@
 import { limits } from "../../core/limits.ts";
-import { decodeMessage, forgeryIn } from "../../core/encoding/transcript.ts";
+import { sha256 } from "../../core/encoding/bytes.ts";
+import { decodeEnvelope, decodeGenuine, forgeryIn, type Envelope, type Slot } from "../../core/encoding/transcript.ts";
 import type { Address, Attempt, Header, Message } from "../../core/types.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
@@ -23,8 +24,9 @@ export interface Ingress {
   closed(sink: Sink): void;
 }
 
-/** A peer with this many bad frames within the window is ignored for a while. */
+/** A peer with this many bad frames within the window is ignored for a while; a long one counts as several. */
 const BAD_FRAMES = 50;
+const BYTES_OF_ONE = 8_192;
 const BAD_WINDOW_MS = 10_000;
 const IGNORED_MS = 60_000;
 /** Ended attempts that are remembered, so that their late frames are recognised. */
@@ -41,7 +43,8 @@ interface Conduct {
 
 /**
  * Decodes, bounds and verifies: the only way a peer's bytes become an input. Cheap checks come first, because a peer
- * may send thousands of frames a second and a signature is the most expensive check.
+ * may send thousands of frames and megabytes a second: then the signature, and last the payload, which in a hostile
+ * frame costs the most. So a payload is read only of what a seat has signed and this seat wants.
  */
 export function createIngress(log: Log, clock: Clock): Ingress {
   const sinks = new Map<string, Sink>();
@@ -54,39 +57,44 @@ export function createIngress(log: Log, clock: Clock): Ingress {
 
   const isIgnored = (from: Address): boolean => clock.now() < (records.get(from)?.ignoredUntil ?? 0);
 
-  const blame = (from: Address, reason: string, data: object): void => {
+  const blame = (from: Address, reason: string, bytes: number, data: object = {}): void => {
     const now = clock.now();
-    log.warn({ from, reason, ...data }, "message dropped");
+    log.warn({ from, reason, bytes, ...data }, "message dropped");
     let record = records.get(from);
     if (record === undefined || now - record.since > BAD_WINDOW_MS) record = { bad: 0, since: now, ignoredUntil: 0 };
     records.delete(from);
     records.set(from, record);
     forgetOldest(records, REMEMBERED_PEERS);
-    if (++record.bad < BAD_FRAMES) return;
+    record.bad += 1 + Math.floor(bytes / BYTES_OF_ONE);
+    if (record.bad < BAD_FRAMES) return;
     record.ignoredUntil = now + IGNORED_MS;
     log.warn({ from, milliseconds: IGNORED_MS }, "too many bad frames: peer ignored for a while");
   };
 
-  const admit = (sink: Sink, message: Message, from: Address): void => {
-    const { seat } = message.header;
-    const refused = refuseCheaply(sink.attempt, message.header, from);
-    if (refused !== null) return blame(from, refused, { seat });
-    if (!sink.wants(message.header)) return;
+  const admit = (sink: Sink, envelope: Envelope, from: Address, frame: Uint8Array): void => {
+    const { slot, payload, signature } = envelope;
+    const { seat } = slot;
+    const refused = refuseCheaply(sink.attempt, slot, from);
+    if (refused !== null) return blame(from, refused, frame.length, { seat });
+    const signed = { header: { ...slot, payloadDigest: sha256(payload) }, signature };
+    if (!sink.wants(signed.header)) return;
+    const forged = forgeryIn(sink.attempt, signed);
+    if (forged !== null) return blame(from, forged, frame.length, { seat });
+    const message = decodeGenuine(sink.attempt, signed, frame);
+    if (message === null) return blame(from, "malformed", frame.length, { seat });
     const misplaced = sink.refuses(message);
-    if (misplaced !== null) return blame(from, misplaced, { seat });
-    const forged = forgeryIn(sink.attempt, message);
-    if (forged !== null) return blame(from, forged, { seat });
+    if (misplaced !== null) return blame(from, misplaced, frame.length, { seat });
     sink.deliver(message);
   };
 
   return {
     receive(from, frame) {
       if (isIgnored(from)) return;
-      const message = frame.length > limits.certifyMessageBytes ? null : decodeMessage(frame);
-      if (message === null) return blame(from, "malformed", { bytes: frame.length });
-      const key = keyOf(message.header.requestId, message.header.attempt);
+      const envelope = frame.length > limits.certifyMessageBytes ? null : decodeEnvelope(frame);
+      if (envelope === null) return blame(from, "malformed", frame.length);
+      const key = keyOf(envelope.slot.requestId, envelope.slot.attempt);
       const sink = sinks.get(key);
-      if (sink !== undefined) admit(sink, message, from);
+      if (sink !== undefined) admit(sink, envelope, from, frame);
       else if (ended.has(key)) forgo(from, key, "other-attempt");
       // The chain may be slower than a peer.
       else early.add(from, key, frame);
@@ -97,8 +105,8 @@ export function createIngress(log: Log, clock: Clock): Ingress {
       sinks.set(key, sink);
       ended.delete(key);
       for (const { from, frame } of early.take(key)) {
-        const message = isIgnored(from) ? null : decodeMessage(frame);
-        if (message !== null) admit(sink, message, from);
+        const envelope = isIgnored(from) ? null : decodeEnvelope(frame);
+        if (envelope !== null) admit(sink, envelope, from, frame);
       }
     },
 
@@ -112,10 +120,10 @@ export function createIngress(log: Log, clock: Clock): Ingress {
 }
 
 /** Returns why a message is refused before its signature is checked, or null. Only seats may hand messages on. */
-function refuseCheaply(attempt: Attempt, header: Header, from: Address): string | null {
+function refuseCheaply(attempt: Attempt, slot: Slot, from: Address): string | null {
   if (!attempt.committee.some((seat) => seat.signer === from)) return "no-seat";
-  if (header.protocol !== attempt.request.terms.protocol) return "other-protocol";
-  return attempt.committee[header.seat] === undefined ? "no-such-seat" : null;
+  if (slot.protocol !== attempt.request.terms.protocol) return "other-protocol";
+  return attempt.committee[slot.seat] === undefined ? "no-such-seat" : null;
 }
 
 /** Removes the oldest entries: maps and sets keep the order of insertion. */

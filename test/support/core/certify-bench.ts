@@ -8,7 +8,12 @@ import {
 } from "../../../agents/core/seat/certify/messages.ts";
 import { newConflicts } from "../../../agents/core/seat/certify/evidence.ts";
 import { initialCertify, type CertifyContext, type CertifyState } from "../../../agents/core/seat/certify/state.ts";
-import { certifyElapsed, certifyMessage, startCertify } from "../../../agents/core/seat/certify/certify.ts";
+import {
+  certifyElapsed,
+  certifyLoaded,
+  certifyMessage,
+  startCertify,
+} from "../../../agents/core/seat/certify/certify.ts";
 import { hexToBytes } from "../../../agents/core/encoding/bytes.ts";
 import { mbft } from "../../../agents/core/protocols/mbft/index.ts";
 import type { Effect, Step } from "../../../agents/core/protocol.ts";
@@ -32,6 +37,8 @@ export class Bench {
   readonly conflicts: DecisionConflict[] = [];
   /** Precommits of others that the seat handed on: `round.seat`. */
   readonly handedOn = new Set<string>();
+  /** Roots whose messages the seat asked for, in order. */
+  readonly loads: Digest[] = [];
 
   constructor(seats: number) {
     this.attempt = attemptOf(seats);
@@ -105,6 +112,11 @@ export class Bench {
       this.hear(seat, PREVOTE, round, { root: root && hexToBytes(root) });
   }
 
+  /** Ends the load of a root of which no message could be had. */
+  missLoad(root: Digest): void {
+    this.take(certifyLoaded(this.state, this.context, root, [null]));
+  }
+
   /** Lets the round fail: everybody else precommits nil, and the timers fire. */
   fail(round: number): void {
     for (const seat of this.others()) this.hear(seat, PRECOMMIT, round, { root: null, signature: null });
@@ -121,6 +133,7 @@ export class Bench {
     for (const effect of newConflicts(this.state, state))
       if (effect.kind === "conflict") this.conflicts.push(effect.conflict);
     this.state = state;
+    this.loads.push(...effects.flatMap((effect) => (effect.kind === "load" ? effect.root : [])));
     for (const { header } of effects.flatMap((effect) => (effect.kind === "forward" ? effect.messages : [])))
       if (header.phase === PRECOMMIT) this.handedOn.add(`${header.round}.${header.seat}`);
     for (const effect of effects.filter((one): one is Extract<Effect, { kind: "send" }> => one.kind === "send")) {

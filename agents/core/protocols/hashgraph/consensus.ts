@@ -1,7 +1,7 @@
 import { electFame, type Fame } from "./graph/fame.ts";
 import { hasAncestor, type Node } from "./graph/graph.ts";
 import { receivedBatches, type Batch } from "./graph/batches.ts";
-import { graphOf, type Told, type GraphView } from "./view.ts";
+import type { Told, GraphView } from "./view.ts";
 
 /** The events that virtual voting has put into the consensus order, by round received (HG12). */
 export interface Consensus {
@@ -16,13 +16,13 @@ const known = new WeakMap<GraphView["witnesses"], Consensus>();
 export function consensusOf(graph: GraphView): Consensus {
   const found = known.get(graph.witnesses);
   if (found !== undefined) return found;
-  const universe = graphOf(graph.attempt);
+  const { graph: events } = graph.universe;
   const fame = electFame(
-    universe,
+    events,
     graph.witnesses.map(({ node }) => node),
   );
   const batches = receivedBatches(
-    universe,
+    events,
     graph.told.map(({ node }) => node),
     fame,
   );

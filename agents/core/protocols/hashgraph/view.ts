@@ -1,6 +1,7 @@
 import { concat, hexToBytes, sha256 } from "../../encoding/bytes.ts";
 import { createGraph, insert, type Graph, type Node } from "./graph/graph.ts";
 import { middleBit } from "./graph/fame.ts";
+import { limits } from "../../limits.ts";
 import { isSupermajority } from "../../quorum.ts";
 import { messagesOf, variants, type Tally } from "../../seat/tally.ts";
 import type { Attempt, Digest, Message, SeatIndex } from "../../types.ts";
@@ -26,6 +27,7 @@ export interface Told {
 /** The events of a message set whose ancestors are all in the set. Immutable; a pure function of the set (HG4, HG5, HG6). */
 export interface GraphView {
   readonly attempt: Attempt;
+  readonly universe: Universe;
   /** Parents before children. */
   readonly told: readonly Told[];
   /** The events by seat, then sequence number; two for a fork. */
@@ -45,7 +47,7 @@ export interface GraphView {
 type Slots<Entry> = readonly (readonly Entry[])[];
 
 /**
- * Results that follow from an event's ancestors. They are the same in every message set, so they are computed once per attempt and never
+ * Results that follow from an event's ancestors. They are the same in every message set, so they are computed once for many sets and never
  * undone.
  */
 interface Universe {
@@ -53,12 +55,16 @@ interface Universe {
   readonly told: Map<string, Told>;
 }
 
+/** HG5: a universe with so many nodes takes no new set. One set has at most half as many. */
+const MOST_NODES = 2 * limits.messagesPerTranscript;
+
 const universes = new WeakMap<Attempt, Universe>();
 const views = new WeakMap<Tally, GraphView>();
 
-function universeOf(attempt: Attempt): Universe {
+/** The universe for a new set. Liars can offer ever other sets, so one universe for all would fill the memory. */
+function universeFor(attempt: Attempt): Universe {
   const known = universes.get(attempt);
-  if (known !== undefined) return known;
+  if (known !== undefined && known.graph.nodes.length < MOST_NODES) return known;
   const rules = {
     weights: attempt.committee.map(() => 1),
     firstRound: 1,
@@ -70,15 +76,12 @@ function universeOf(attempt: Attempt): Universe {
   return universe;
 }
 
-export function graphOf(attempt: Attempt): Graph {
-  return universeOf(attempt).graph;
-}
-
 export function emptyGraphView(attempt: Attempt): GraphView {
   const lines = attempt.committee.map(() => []);
   const slots = Array.from({ length: attempt.committee.length * EVENTS_PER_SEAT }, () => []);
   return {
     attempt,
+    universe: universeFor(attempt),
     told: [],
     lines,
     witnesses: [],
@@ -117,8 +120,7 @@ interface Growing {
  * only when an event of that slot arrives: a few times in all, however many wait.
  */
 function placeAll(graph: GraphView, tally: Tally, messages: readonly Message[]): GraphView {
-  const { attempt, waiting, waitingCount, dead } = graph;
-  const universe = universeOf(attempt);
+  const { attempt, universe, waiting, waitingCount, dead } = graph;
   const growing: Growing = { lines: [...graph.lines], fresh: [], waiting, waitingCount, dead };
   const woken = messages.flatMap(({ header: { seat, round } }) =>
     variants(tally, EVENT, round, seat).length > 1 ? wake(growing, slotOf(attempt, seat, round)) : [],
@@ -137,6 +139,7 @@ function placeAll(graph: GraphView, tally: Tally, messages: readonly Message[]):
   const witnesses = appearing.length === 0 ? graph.witnesses : [...graph.witnesses, ...appearing].toSorted(compareTold);
   return {
     attempt,
+    universe,
     told,
     lines,
     witnesses,
@@ -270,8 +273,7 @@ function clockAt({ told }: Universe, newest: Node["latest"][number]): number {
 }
 
 /** HG8: per seat, its clock among the ancestors of an event. */
-export function clocksIn({ attempt }: GraphView, told: Told | null): readonly number[] {
-  const universe = universeOf(attempt);
+export function clocksIn({ attempt, universe }: GraphView, told: Told | null): readonly number[] {
   return told === null ? attempt.committee.map(() => -1) : told.node.latest.map((newest) => clockAt(universe, newest));
 }
 

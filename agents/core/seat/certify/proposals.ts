@@ -88,14 +88,16 @@ export function noteOffer(state: CertifyState, context: CertifyContext, message:
   return known === undefined ? { ...state, offers } : forget({ ...state, offers }, context, known.root);
 }
 
-/** Drops a root that nobody offers any more, unless this seat is locked on it or holds it valid, or an honest seat may have voted for it. */
-function forget(state: CertifyState, { attempt }: CertifyContext, root: Digest): CertifyState {
+/** Drops a root without a use. One that is loading counts as its seat's until the load ends (CE3). */
+function forget(state: CertifyState, context: CertifyContext, root: Digest): CertifyState {
+  return isOfUse(state, context, root) || state.roots.get(root)?.kind === "loading" ? state : withoutRoot(state, root);
+}
+
+/** CE3: true if somebody still offers the root, this seat is locked on it or holds it valid, or an honest seat may have voted for it. */
+function isOfUse(state: CertifyState, { attempt }: CertifyContext, root: Digest): boolean {
   const isOffered = [...state.offers.values()].some((offer) => offer.root === root);
-  if (isOffered || state.locked?.root === root || state.valid?.root === root) return state;
-  if (holdsHonest(supportersOf(state.votes, root), attempt.committee.length)) return state;
-  const roots = new Map(state.roots);
-  roots.delete(root);
-  return { ...state, roots };
+  if (isOffered || state.locked?.root === root || state.valid?.root === root) return true;
+  return holdsHonest(supportersOf(state.votes, root), attempt.committee.length);
 }
 
 function offerIn(
@@ -162,6 +164,12 @@ function withRoot(state: CertifyState, root: Digest, proposed: ProposedRoot): Ce
   return { ...state, roots: new Map(state.roots).set(root, proposed) };
 }
 
+function withoutRoot(state: CertifyState, root: Digest): CertifyState {
+  const roots = new Map(state.roots);
+  roots.delete(root);
+  return { ...state, roots };
+}
+
 /** CE4: a seat signs only what its own replay yields. `loaded` answers the digests this seat did not hold, in their order. */
 export function replayLoaded(
   state: CertifyState,
@@ -170,6 +178,7 @@ export function replayLoaded(
   loading: Extract<ProposedRoot, { kind: "loading" }>,
   loaded: readonly (MessageBlock | null)[],
 ): Step<CertifyState> {
+  if (!isOfUse(state, context, root)) return { state: withoutRoot(state, root), effects: [] };
   const held = byBlock(context.tally);
   const missing = loading.messages.filter((digest) => !held.has(digest));
   const fetched = new Map(loaded.flatMap((block) => (block === null ? [] : [[block.digest, block] as const])));

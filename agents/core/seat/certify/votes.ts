@@ -4,7 +4,7 @@
  */
 import { PRECOMMIT, PREVOTE, decodeVote } from "./messages.ts";
 import { decisionOf } from "./signatures.ts";
-import type { CertifyState, GoodRoot } from "./state.ts";
+import type { CertifyState, GoodRoot, Verified } from "./state.ts";
 import { seatsOf } from "../order.ts";
 import { holdsHonest, isSupermajority } from "../../quorum.ts";
 import { messagesOf, variants, type Tally } from "../tally.ts";
@@ -64,17 +64,19 @@ export function isPolka(votes: Tally, attempt: Attempt, ballot: number, root: Di
   return isSupermajority(voters.length, attempt.committee.length);
 }
 
-/** The certificates that the verified signatures of any ballot make. The signatures of the lowest seats suffice. */
+/**
+ * The certificates that the verified signatures of any ballot make. The signatures of the lowest seats suffice. Each decision is looked at
+ * once: this is asked after every message, and liars can sign in all ballots.
+ */
 export function* precommitValues(state: CertifyState, attempt: Attempt): Generator<PrecommitValue> {
   const seats = attempt.committee.length;
-  for (const { root, ballot } of state.signatures.values()) {
-    const signatures = [...state.signatures.values()]
-      .filter((signed) => signed.root === root && signed.ballot === ballot)
-      .toSorted((a, b) => a.seat - b.seat)
-      .map(({ seat, signature }) => ({ seat, signature }));
+  const decisions = Map.groupBy(state.signatures.values(), ({ root, ballot }) => `${root}.${ballot}`);
+  for (const signed of decisions.values()) {
+    const [{ root, ballot }] = signed as [Verified];
     const proposed = state.roots.get(root);
     const decision = decisionOf(state, attempt, root, ballot);
-    if (proposed?.kind !== "good" || decision === null || !isSupermajority(signatures.length, seats)) continue;
+    if (proposed?.kind !== "good" || decision === null || !isSupermajority(signed.length, seats)) continue;
+    const signatures = signed.toSorted((a, b) => a.seat - b.seat).map(({ seat, signature }) => ({ seat, signature }));
     const quorum = signatures.filter((_, index) => !isSupermajority(index, seats));
     yield { kind: "precommit-value", certificate: { decision, signatures: quorum }, proposed };
   }
