@@ -39,6 +39,9 @@ contract ServiceTest is ConclaveTest {
         _settle(0);
         assertEq(vm.getRecordedLogs().length, 1, "proven once: only ServicesRecorded");
         assertEq(registry.getAgent(AGENT).service, PROVEN, "counted no further");
+        vm.recordLogs();
+        _settle(-1);
+        assertEq(vm.getRecordedLogs().length, 2, "nor by another change: only ReputationChanged and ServicesRecorded");
     }
 
     function test_aSlashIsNoService() public {
