@@ -9,6 +9,6 @@ describe("simulator, many worlds", () =>
     gossip: 24,
     ofFour: 25,
     ofSeven: 10,
-    readingOfFour: 250,
-    readingOfSeven: 50,
+    readingOfFour: 100,
+    readingOfSeven: 20,
   }));
