@@ -165,6 +165,16 @@ contract StakePoolTest is Assertions {
         assertTrue(rest < 1 ether >> 15, "little is left when all is taken");
     }
 
+    /// @dev Half of three units is cut by two.
+    function test_aRestOfExactly32BitsAShareIsLeft() public {
+        _pool.bonded = Pot({assets: 3, shares: 2 ** 32});
+        _pool.slash(_accounts[0], 500_000);
+        assertEq(_pool.bonded.assets, 1, "left");
+        _pool.bonded = Pot({assets: 3, shares: 2 ** 32 + 1});
+        _pool.slash(_accounts[0], 500_000);
+        assertEq(_pool.bonded.assets, 0, "taken");
+    }
+
     function test_priceOfTheLastBond() public {
         _pool.bonded = Pot({assets: 1, shares: 2 ** 16});
         _bond(_accounts[1], 10);
