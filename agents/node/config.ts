@@ -3,6 +3,9 @@ import type { Timing } from "../core/protocol.ts";
 
 const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/, "expected a 20-byte hex address");
 
+/** Of an agent whose config says nothing else, and of commands without an agent's folder. */
+export const MAX_FEE_PER_GAS_GWEI = 500;
+
 /** The chain that an agent serves, and its contracts. */
 export const chainConfigSchema = z.strictObject({
   rpcUrl: z.url(),
@@ -12,6 +15,8 @@ export const chainConfigSchema = z.strictObject({
   /** Blocks on top of an event before the agent acts on it. */
   finalityDepth: z.int().min(0).max(1024).default(0),
   pollIntervalMs: z.int().min(50).max(60_000).default(1_000),
+  /** Most that a transaction may cost, in gwei per unit of gas. While the node asks for more, nothing is sent. */
+  maxFeePerGasGwei: z.number().min(0.001).max(1_000_000).default(MAX_FEE_PER_GAS_GWEI),
   /** The block where scans of events begin. */
   deploymentBlock: z.int().min(0).default(0),
 });

@@ -1,10 +1,12 @@
 import { decode, encode, isMapOf } from "../core/encoding/codec.ts";
-import { bytesToHex, hexToBytes } from "../core/encoding/bytes.ts";
+import { bytesToHex, hexToBytes, utf8 } from "../core/encoding/bytes.ts";
 import type { RequestId, Value } from "../core/types.ts";
 import type { Cursor } from "../ports/chain.ts";
 import { maxRecordBytes, type Journal, type JournalFactory } from "../ports/journal.ts";
 
 const NAME = "cursor";
+/** CE11: the names of removed journals, and never fewer: about 60 bytes for each attempt that this agent sat in. */
+const ENDED = "ended";
 /** Blocks between two stored positions while nothing happens. */
 const STORE_EVERY = 100n;
 /**
@@ -43,6 +45,8 @@ export interface StoredCursor {
   retire(journal: string, settledAt: bigint): void;
   /** The journal is in use again: a reorganisation took the decision back. */
   keep(journal: string): void;
+  /** CE11: true if a journal of this name was removed, ever: nothing tells any more what its seat has signed. */
+  hasEnded(journal: string): boolean;
   close(): Promise<void>;
 }
 
@@ -61,24 +65,18 @@ const DONE_PER_RECORD = 4096;
 
 export async function openCursor(journals: JournalFactory): Promise<StoredCursor> {
   const last = await lastEntry(journals);
-  for (const name of last?.done ?? []) await journals.remove(name);
+  const ended = await openEnded(journals);
+  const remove = async (names: readonly string[]): Promise<void> => {
+    await ended.add(names);
+    for (const name of names) await journals.remove(name);
+  };
+  await remove(last?.done ?? []);
   const position = last?.position ?? null;
   const kept = new Map(last?.kept ?? []);
   // Start afresh with one record, so that the file stays small.
   await journals.remove(NAME);
-  let journal: Journal | null = await journals.open(NAME);
-  const write = async (entry: Entry): Promise<void> => {
-    journal ??= await journals.open(NAME);
-    try {
-      await journal.append(encodeEntry(entry));
-    } catch (error) {
-      // After a failed append only opening the journal again shows what the disk holds.
-      const failed = journal;
-      journal = null;
-      await failed.close();
-      throw error;
-    }
-  };
+  const file = await openRecords(journals, NAME);
+  const write = (entry: Entry): Promise<void> => file.append(encodeEntry(entry));
   if (position !== null) await write({ position, done: [], kept });
   const arrivedAfter = new Map<RequestId, Cursor | null>();
   const keep = createKept(kept);
@@ -108,10 +106,8 @@ export async function openCursor(journals: JournalFactory): Promise<StoredCursor
       await write({ position: safe, done: removable, kept: keep.changes() });
       keep.stored();
       stored = safe;
-      for (const name of removable) {
-        retired.delete(name);
-        await journals.remove(name);
-      }
+      await remove(removable);
+      for (const name of removable) retired.delete(name);
       if (removable.length > 0) await write({ position: safe, done: [], kept: new Map() });
     },
     retire(name, settledAt) {
@@ -120,7 +116,49 @@ export async function openCursor(journals: JournalFactory): Promise<StoredCursor
     keep(name) {
       retired.delete(name);
     },
-    close: async () => await journal?.close(),
+    hasEnded: ended.has,
+    async close() {
+      await file.close();
+      await ended.close();
+    },
+  };
+}
+
+/** Opens the list of the journals that were removed. */
+async function openEnded(journals: JournalFactory) {
+  const names = new Set<string>();
+  const file = await openRecords(journals, ENDED, (record) => void names.add(new TextDecoder().decode(record)));
+  return {
+    has: (name: string): boolean => names.has(name),
+    async add(added: readonly string[]): Promise<void> {
+      for (const name of added) {
+        if (names.has(name)) continue;
+        await file.append(utf8(name));
+        names.add(name);
+      }
+    },
+    close: file.close,
+  };
+}
+
+/** Opens a journal that goes on after an append has failed. */
+async function openRecords(journals: JournalFactory, name: string, onRecord?: (record: Uint8Array) => void) {
+  let journal: Journal | null = await journals.open(name);
+  if (onRecord !== undefined) for await (const record of journal.read()) onRecord(record);
+  return {
+    async append(record: Uint8Array): Promise<void> {
+      journal ??= await journals.open(name);
+      try {
+        await journal.append(record);
+      } catch (error) {
+        // After a failed append only opening the journal again shows what the disk holds.
+        const failed = journal;
+        journal = null;
+        await failed.close();
+        throw error;
+      }
+    },
+    close: async (): Promise<void> => await journal?.close(),
   };
 }
 

@@ -7,7 +7,7 @@ const FIRST_RETRY_MS = 250;
 const LAST_RETRY_MS = 30_000;
 
 /**
- * Repeats the action, with back-off and jitter, until the chain answers; rejects when the signal aborts. The log says
+ * Repeats the action, with back-off and jitter, until the chain answers and its gas costs no more than is paid; rejects when the signal aborts. The log says
  * when the chain went away and when it came back, and nothing of the tries between.
  */
 export async function persistently(
@@ -16,7 +16,7 @@ export async function persistently(
   action: () => Promise<void>,
 ): Promise<void> {
   const outage = createOutage(ports.log, {
-    began: "the chain does not answer; trying again until it does",
+    began: "the chain does not answer, or its gas is too dear; trying again",
     ended: "the chain answers again",
   });
   for (let failures = 0; ; failures++) {
@@ -38,7 +38,9 @@ export function retryMs(failures: number): number {
   return full * (0.5 + Math.random() / 2);
 }
 
+const PASSING: ReadonlySet<string> = new Set(["CHAIN_UNREACHABLE", "CHAIN_TIMEOUT", "GAS_TOO_DEAR"]);
+
 /** True if a later try may succeed. */
 function isPassing(error: unknown): boolean {
-  return error instanceof ConclaveError && (error.code === "CHAIN_UNREACHABLE" || error.code === "CHAIN_TIMEOUT");
+  return error instanceof ConclaveError && PASSING.has(error.code);
 }

@@ -33,7 +33,7 @@ describe("the stored cursor", () => {
     await again.advance(at(19), [], [], none);
     assertIncludes(await journals.list(), NAME);
     await again.advance(at(20), [], [], none);
-    assert.deepEqual(await journals.list(), ["cursor"]);
+    assert.deepEqual(await journals.list(), ["cursor", "ended"]);
     journals.crash();
     assert.equal((await openCursor(journals)).position?.blockNumber, 20n);
   });
@@ -51,7 +51,36 @@ describe("the stored cursor", () => {
     journals.crash();
     const again = await openCursor(journals);
     assert.equal(again.position?.blockNumber, 20n);
-    assert.deepEqual(await journals.list(), ["cursor"]);
+    assert.deepEqual(await journals.list(), ["cursor", "ended"]);
+  });
+
+  it("CE11: knows for good which journals it has removed, also after a crash in between and while the disk was full", async () => {
+    const journals = await withJournal();
+    let fails: "ended" | "removal" | null = "ended";
+    const open: MemoryJournals["open"] = async (name) => {
+      const journal = await journals.open(name);
+      const append: typeof journal.append = (record) =>
+        name === "ended" && fails === "ended" ? Promise.reject(new Error("ENOSPC")) : journal.append(record);
+      return { ...journal, append };
+    };
+    const remove: MemoryJournals["remove"] = (name) =>
+      name === NAME && fails === "removal" ? Promise.reject(new Error("killed")) : journals.remove(name);
+    const first = await openCursor({ ...journals, open, remove });
+    first.retire(NAME, 20n);
+    await assert.rejects(first.advance(at(20), [], [], none), /ENOSPC/);
+    assertIncludes(await journals.list(), NAME);
+    assert.equal(first.hasEnded(NAME), false);
+    fails = "removal";
+    await assert.rejects(first.advance(at(21), [], [], none), /killed/);
+    fails = null;
+    for (let start = 0; start < 2; start++) {
+      journals.crash();
+      const again = await openCursor({ ...journals, open, remove });
+      assert.equal(again.hasEnded(NAME), true);
+      assert.equal(again.hasEnded("request-2-1"), false);
+      await again.advance(at(22 + start), [], [], none);
+      assert.deepEqual(await journals.list(), ["cursor", "ended"]);
+    }
   });
 
   it("does not remove a journal that is in use again", async () => {
@@ -159,7 +188,7 @@ describe("the stored cursor", () => {
     assertIncludes(await journals.list(), NAME);
     isFull = false;
     await cursor.advance(at(13), [], [older], waited);
-    assert.deepEqual(await journals.list(), ["cursor"]);
+    assert.deepEqual(await journals.list(), ["cursor", "ended"]);
     await cursor.close();
     const { position, kept } = await openCursor(journals);
     assert.equal(position?.blockNumber, 13n);

@@ -167,7 +167,7 @@ describe("a keeper that settles", () => {
     keeper.see(finalRequest(1), 0n);
     await pass(600_000);
     assertWithin(asked, 20, 50);
-    assert.deepEqual(lines, ["the chain does not answer; trying again until it does"]);
+    assert.deepEqual(lines, ["the chain does not answer, or its gas is too dear; trying again"]);
     isAway = false;
     await pass(30_000 + WAIT_MS + 2 * TICK_MS);
     assert.deepEqual(calls, [[1]]);

@@ -44,6 +44,18 @@ describe("an action that needs the chain", () => {
     assert.deepEqual(lines, ['{"error":"Call the node: it is away"}', '{"failures":99}']);
   });
 
+  it("is repeated until its gas costs no more than the account pays", async () => {
+    const clock = createMemoryClock();
+    let tries = 0;
+    const done = persistently({ clock, log: silentLog }, new AbortController().signal, async () => {
+      tries++;
+      if (tries < 20) throw new ConclaveError("GAS_TOO_DEAR", "Wake agent 1: the node asks for too much");
+    });
+    await clock.runUntilIdle();
+    await done;
+    assert.equal(tries, 20);
+  });
+
   it("ends while it waits when the agent stops", async () => {
     const clock = createMemoryClock();
     const stop = new AbortController();

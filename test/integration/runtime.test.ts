@@ -12,7 +12,7 @@ import type { JournalFactory } from "../../agents/ports/journal.ts";
 import type { Network } from "../../agents/ports/network.ts";
 import { booleanTerms } from "../support/core/committee.ts";
 import { memoryWorld, type MemoryWorld, type RunningMemoryAgent } from "./memory-world.ts";
-import { truthful } from "./world.ts";
+import { silentLog, truthful } from "./world.ts";
 import { until } from "../support/until.ts";
 import { assertAbove, assertBelow, assertFields } from "../support/assertions.ts";
 
@@ -60,6 +60,42 @@ describe("the runtime over in-memory adapters", () => {
         const names = await Promise.all(world.agents.map(({ journals }) => journalsOf(journals)));
         return names.flat().length === 0;
       });
+    });
+  });
+
+  it("CE11: takes no seat again whose journal is gone, whatever its node says", async () => {
+    const world = honestWorld();
+    const [agent] = world.agents;
+    assert.ok(agent !== undefined);
+    const running = world.agents.map((one) => one.start());
+    await during(world, running, async (request) => {
+      const reader = world.chain.reader();
+      await until(async () => (await reader.requestState(request.id)).settled);
+      await until(async () => (await journalsOf(agent.journals)).length === 0);
+      const events = await reader.requestEvents(request.id);
+      const asked = events.filter(({ kind }) => kind === "requested");
+      const committee = events.find((event) => event.kind === "decisionCommitted")?.committee ?? [];
+      let batches = 0;
+      // The node takes the decision back, and asks the agent again.
+      const follow: ChainReader["follow"] = (from, onBatch, ...rest) => {
+        const lie = (batch: Parameters<typeof onBatch>[0]): ReturnType<typeof onBatch> =>
+          onBatch(batches++ === 0 ? { ...batch, events: [...batch.events, ...asked] } : batch);
+        return reader.follow(from, lie, ...rest);
+      };
+      const requestState: ChainReader["requestState"] = async (...parameters) => ({
+        ...(await reader.requestState(...parameters)),
+        status: "requested",
+        settled: false,
+      });
+      const refusals: unknown[] = [];
+      const log = { ...silentLog, error: (facts: unknown) => void refusals.push(facts) };
+      await running[0]?.stop();
+      const chain = { ...reader, follow, requestState, committee: async () => committee };
+      running[0] = agent.start({ chain, log });
+      await until(() => batches > 2);
+      assert.deepEqual(running[0].agent.status().seats, []);
+      assert.deepEqual(await journalsOf(agent.journals), []);
+      assert.deepEqual(refusals, [{ requestId: String(request.id), attempt: 0 }]);
     });
   });
 

@@ -122,6 +122,7 @@ async function send(
     receipt = await tools.sender.send(transactionOf(tools, batch, calls), signal);
   } catch (error) {
     if (!(error instanceof ConclaveError)) throw error;
+    if (error.code === "GAS_TOO_DEAR") return batch.map(() => error);
     if (!mayStillLand(error)) return oneByOne();
     return Promise.all(batch.map(async ({ job }) => ((await job.isDone(signal)) ? "already" : error)));
   }

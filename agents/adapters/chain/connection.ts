@@ -22,6 +22,8 @@ export interface ChainOptions {
   readonly deploymentBlock?: bigint;
   /** Timeout of one RPC call. */
   readonly requestTimeoutMs?: number;
+  /** Most wei per gas that a transaction pays. */
+  readonly maxFeePerGas?: bigint;
 }
 
 export type Client = PublicClient<HttpTransport, Chain>;

@@ -1,5 +1,5 @@
 import PQueue from "p-queue";
-import { keccak256, type Hex, type LocalAccount, type TransactionReceipt } from "viem";
+import { formatGwei, keccak256, type Hex, type LocalAccount, type TransactionReceipt } from "viem";
 import { nullIfNotFound } from "./receipt.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Address } from "../../core/types.ts";
@@ -16,7 +16,7 @@ export interface TransactionOptions {
   readonly receiptPollMs?: number;
   /** Blocks without a receipt after which the fees are raised. */
   readonly stuckAfterBlocks?: number;
-  /** Most wei per gas that this account pays; a transaction that needs more waits. */
+  /** Most wei per gas that this account pays. While the node asks for more, `send` throws GAS_TOO_DEAR. */
   readonly maxFeePerGas?: bigint;
 }
 
@@ -40,8 +40,8 @@ export type SigningAccount = Pick<LocalAccount, "address" | "signTypedData">;
 export interface Sender {
   readonly account: SigningAccount;
   /**
-   * Resolves with the receipt of a successful transaction. Throws the decoded revert, BALANCE_TOO_LOW, CHAIN_UNREACHABLE, or
-   * CHAIN_TIMEOUT: then it may still be mined, so read the state before doing it again.
+   * Resolves with the receipt of a successful transaction. Throws the decoded revert, BALANCE_TOO_LOW, GAS_TOO_DEAR (nothing was
+   * sent), CHAIN_UNREACHABLE, or CHAIN_TIMEOUT: then it may still be mined, so read the state before doing it again.
    */
   send(call: TransactionCall, signal?: AbortSignal): Promise<TransactionReceipt>;
 }
@@ -81,7 +81,7 @@ const defaults: Required<TransactionOptions> = {
   receiptTimeoutMs: 180_000,
   receiptPollMs: 1_000,
   stuckAfterBlocks: 5,
-  maxFeePerGas: 2n ** 64n,
+  maxFeePerGas: 500n * 10n ** 9n,
 };
 
 export function createSender(connection: Connection, account: LocalAccount, options: TransactionOptions = {}): Sender {
@@ -135,6 +135,7 @@ async function takeOff(context: Context, call: TransactionCall, signal?: AbortSi
       client.getBlockNumber(),
     ]),
   );
+  if (market.maxFeePerGas > options.maxFeePerGas) throw tooDear(call, market, options);
   const blocked = context.abandoned !== null && context.abandoned.nonce >= mined ? context.abandoned : null;
   const flight: Flight = {
     nonce: blocked?.nonce ?? pending,
@@ -315,6 +316,19 @@ export async function revertOf(
     if (error instanceof ConclaveError && error.code !== "CHAIN_UNREACHABLE") return error;
   }
   return revertError("0x", `${call.doing} (transaction ${receipt.transactionHash})`);
+}
+
+function tooDear(
+  { doing }: TransactionCall,
+  market: Fees,
+  { maxFeePerGas }: Required<TransactionOptions>,
+): ConclaveError {
+  const [asked, most] = [formatGwei(market.maxFeePerGas), formatGwei(maxFeePerGas)];
+  return new ConclaveError(
+    "GAS_TOO_DEAR",
+    `${doing}: the node asks for up to ${asked} gwei per gas, and at most ${most} are paid; wait, or raise chain.maxFeePerGasGwei`,
+    { asked, most },
+  );
 }
 
 function timedOut(context: Context, call: TransactionCall, flight: Flight): ConclaveError {

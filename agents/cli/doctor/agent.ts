@@ -1,6 +1,6 @@
 import { access, constants } from "node:fs/promises";
 import { dirname } from "node:path";
-import { formatEther } from "viem";
+import { formatEther, formatGwei } from "viem";
 import { createDeploymentReader } from "../../adapters/chain/deployment.ts";
 import { createChainReader } from "../../adapters/chain/reader.ts";
 import { readChainTerms } from "../../adapters/chain/terms.ts";
@@ -97,11 +97,13 @@ async function examineRegistration(config: AgentConfig, signer: Address, host: C
     const terms = await readChainTerms(source, host.signal);
     const [{ coin }, price] = await Promise.all([terms.holdings(signer, host.signal), reader.gasPrice()]);
     const duty = GAS_OF_A_DUTY * price;
-    const held = `${signer} has ${formatEther(coin)} coins`;
+    const most = config.chain.maxFeePerGasGwei;
+    const held = `${signer} has ${formatEther(coin)} coins, and pays up to ${most} gwei per gas`;
     const way = `send it ${formatEther(DUTIES_IN_RESERVE * duty)} coins or more`;
     if (coin === 0n || coin < duty) return fail(`${held}, too few to commit once`, way);
     if (coin < DUTIES_IN_RESERVE * duty) return warn(`${held}, too few for ${DUTIES_IN_RESERVE} duties`, way);
-    return ok(held);
+    if (Number(formatGwei(price)) <= most) return ok(held);
+    return warn(`${held}; the node asks for ${formatGwei(price)}`, "wait, or raise chain.maxFeePerGasGwei");
   });
   if (registered === null) return [registration, gas];
   const service = await examineService(registered, config, host);

@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import type { ReaderOptions } from "../../adapters/chain/reader.ts";
 import { readChainId } from "../../adapters/chain/terms.ts";
 import { ConclaveError } from "../../core/errors.ts";
+import { MAX_FEE_PER_GAS_GWEI } from "../../node/config.ts";
 import type { Address } from "../../core/types.ts";
 import { parseAddress, parseInteger } from "./arguments.ts";
 import type { CliHost, OptionSpec } from "./command.ts";
@@ -59,12 +60,13 @@ export async function findChain(flags: ChainFlags, host: CliHost): Promise<Reade
 }
 
 export function chainSource(chain: AgentChainConfig): ReaderOptions {
-  const { oracle, registry, deploymentBlock } = chain;
+  const { oracle, registry, deploymentBlock, maxFeePerGasGwei } = chain;
   return {
     ...chain,
     oracle: oracle.toLowerCase() as Address,
     registry: registry.toLowerCase() as Address,
     deploymentBlock: BigInt(deploymentBlock),
+    maxFeePerGas: BigInt(Math.round(maxFeePerGasGwei * 1e9)),
   };
 }
 
@@ -90,8 +92,8 @@ export async function findChainConfig(flags: ChainFlags, host: CliHost): Promise
   if (registry === undefined) throw missing("--registry ADDRESS");
   const wanted = flags.chainId === undefined ? base?.chainId : parseChainId(flags.chainId);
   const chainId = wanted ?? (await readChainId(rpcUrl, host.signal));
-  const { finalityDepth, pollIntervalMs, deploymentBlock } = { ...defaults, ...base };
-  return { rpcUrl, chainId, oracle, registry, finalityDepth, pollIntervalMs, deploymentBlock };
+  const { finalityDepth, pollIntervalMs, deploymentBlock, maxFeePerGasGwei } = { ...defaults, ...base };
+  return { rpcUrl, chainId, oracle, registry, finalityDepth, pollIntervalMs, deploymentBlock, maxFeePerGasGwei };
 }
 
 /** Throws USAGE. */
@@ -99,7 +101,12 @@ export function parseChainId(text: string): number {
   return parseInteger(text, "--chain-id", 1, MAX_CHAIN_ID);
 }
 
-const defaults = { finalityDepth: 0, pollIntervalMs: 1_000, deploymentBlock: 0 };
+const defaults = {
+  finalityDepth: 0,
+  pollIntervalMs: 1_000,
+  deploymentBlock: 0,
+  maxFeePerGasGwei: MAX_FEE_PER_GAS_GWEI,
+};
 
 /** Files that name the chain. If there is an agent's folder, the deployment file is only compared with it. */
 export interface ChainPlace {
@@ -107,7 +114,7 @@ export interface ChainPlace {
   readonly deployment: string | null;
 }
 
-type Base = DeploymentFile & Partial<Pick<AgentChainConfig, "finalityDepth" | "pollIntervalMs">>;
+type Base = DeploymentFile & Partial<Pick<AgentChainConfig, "finalityDepth" | "pollIntervalMs" | "maxFeePerGasGwei">>;
 
 async function findBase(flags: ChainFlags, host: CliHost): Promise<Base | null> {
   const { folder, deployment } = findPlace(flags, host);

@@ -60,12 +60,21 @@ export function createEvidenceKeeper(ports: EvidencePorts, staggerMs: number, li
     }
   };
 
+  /** Waits while gas is too dear, which is no try: whoever makes it dear must not save anybody's stake. */
+  const submitted = async (proof: EquivocationProof): Promise<boolean> => {
+    let isDone = false;
+    await persistently(ports, lifetime, async () => {
+      isDone = await submit(ports, proof, lifetime);
+    });
+    return isDone;
+  };
+
   /** Submits the proof, and gives up after a few turns; the next start or `conclave evidence submit` tries again. */
   const bring = async (proof: EquivocationProof, firstDelayMs: number, turnMs: number): Promise<void> => {
     await untilOver(proof, turnMs);
     for (let tries = 0; tries < MOST_TRIES; tries++) {
       await sleep(clock, tries === 0 ? firstDelayMs : turnMs, lifetime);
-      if (await submit(ports, proof, lifetime)) return;
+      if (await submitted(proof)) return;
     }
   };
   /** False if a proof of the same fault is kept already. A disk that takes nothing must not save anybody's stake. */
@@ -112,7 +121,7 @@ export function createEvidenceKeeper(ports: EvidencePorts, staggerMs: number, li
           for (const proof of proofs) known.add(faultOf(proof));
           const bringOnce = async (proof: EquivocationProof): Promise<void> => {
             await untilOver(proof, staggerMs);
-            await submit(ports, proof, lifetime);
+            await submitted(proof);
           };
           await Promise.all(proofs.map((proof) => guarded(bringOnce(proof))));
         })(),
@@ -138,6 +147,7 @@ async function submit(
     return true;
   } catch (error) {
     signal.throwIfAborted();
+    if (error instanceof ConclaveError && error.code === "GAS_TOO_DEAR") throw error;
     log.warn({ ...about, error: messageOf(error) }, "could not submit evidence");
     // Another try would fail as well. The proof is kept, since the stake may come back.
     return error instanceof ConclaveError && FUTILE.has(String(error.data["error"]));

@@ -185,6 +185,12 @@ export class Duties {
     const { attempt, seat } = place;
     const requestId = attempt.request.id;
     const name = `request-${requestId}-${attempt.attempt}`;
+    if (cursor.hasEnded(name)) {
+      // CE11: another try to sit would sign the same slots anew.
+      const facts = { requestId: requestId.toString(), attempt: attempt.attempt };
+      log.error(facts, "abstaining: the node shows an attempt as running that has ended, and whose journal is gone");
+      return;
+    }
     const journal = await journals.open(name);
     this.journals.add(name);
     cursor.keep(name);

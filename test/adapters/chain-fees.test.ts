@@ -1,0 +1,41 @@
+// What a transaction may cost, against a node that asks for much.
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { toHex } from "viem";
+import { createChainWriter } from "../../agents/adapters/chain/writer.ts";
+import { ConclaveError } from "../../agents/core/errors.ts";
+import { createNodeHarness, type NodeHarness } from "./chain-node.ts";
+import { drawn } from "./chain-questions.ts";
+import { rejects } from "./chain.suite.ts";
+
+describe("the most that an account pays for gas", () => {
+  let harness: NodeHarness;
+  before(async () => {
+    harness = await createNodeHarness();
+  });
+  after(() => harness.stop());
+
+  it("sends nothing while the node asks for more gas than the account pays, and says so", async () => {
+    const { request, awaited, certificate } = await drawn(harness);
+    const account = harness.accounts[8];
+    assert.ok(account !== undefined);
+    const writer = await createChainWriter({ ...harness.options, account, receiptPollMs: 20 });
+    const sent: unknown[] = [];
+    let tip = 501n * 10n ** 9n;
+    harness.proxy.intercept = ({ method, params }) => {
+      if (method === "eth_sendRawTransaction") sent.push(params);
+      return method === "eth_maxPriorityFeePerGas" ? ({ result: toHex(tip) } as never) : null;
+    };
+    const { message } = await rejects(writer.commit(request, awaited, certificate), "GAS_TOO_DEAR");
+    assert.match(
+      message,
+      /^Commit the decision on request \d+: the node asks for up to 5\d\d(\.\d+)? gwei per gas, and at most 500 are paid; /,
+    );
+    const dear = { request, awaited, certificate };
+    const [first] = await writer.commitAll([dear, dear]);
+    assert.ok(first instanceof ConclaveError && first.code === "GAS_TOO_DEAR");
+    assert.deepEqual(sent, []);
+    tip = 10n ** 9n;
+    assert.notEqual(await writer.commit(request, awaited, certificate), "already");
+  });
+});
