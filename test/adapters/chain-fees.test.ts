@@ -38,4 +38,21 @@ describe("the most that an account pays for gas", () => {
     tip = 10n ** 9n;
     assert.notEqual(await writer.commit(request, awaited, certificate), "already");
   });
+
+  it("SE28: tells a refusal whose gas is paid from one before anything was sent", async () => {
+    const { request, awaited, certificate } = await drawn(harness);
+    const { decision, signatures } = certificate;
+    const bad = { decision, signatures: signatures.slice(1) };
+    const account = harness.accounts[9];
+    assert.ok(account !== undefined);
+    const writer = await createChainWriter({ ...harness.options, account, receiptPollMs: 20 });
+    harness.proxy.intercept = () => null;
+    const unpaid = await rejects(writer.commit(request, awaited, bad), "CHAIN_REVERTED", "QuorumNotReached");
+    assert.equal(unpaid.data["paidIn"], undefined);
+    harness.proxy.intercept = ({ method }) =>
+      method === "eth_estimateGas" ? ({ result: toHex(1_000_000) } as never) : null;
+    const { data } = await rejects(writer.commit(request, awaited, bad), "CHAIN_REVERTED", "QuorumNotReached");
+    assert.match(String(data["paidIn"]), /^0x[0-9a-f]{64}$/);
+    assert.equal(await harness.client.getTransactionCount({ address: account.address }), 1);
+  });
 });

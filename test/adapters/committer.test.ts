@@ -227,6 +227,21 @@ for (const [name, createHarness] of [
       assert.equal(await relayBehind(0), "already");
     });
 
+    it("SE28: gives a certificate up once it has paid for three refusals, though they can pass", async () => {
+      const [chain, clock, lifetime] = [await harness.reader(), createSystemClock(), new AbortController()];
+      const { request, awaited, committee, certificate } = await drawn(harness);
+      const isPaid = [true, false, true, false, false, true];
+      let tries = 0;
+      const commit: Committer["commit"] = () => {
+        const facts = { error: "WrongStatus", ...(isPaid[tries++] === true ? { paidIn: "0x12" } : {}) };
+        return Promise.reject(new ConclaveError("CHAIN_REVERTED", "Commit: the contract refused", facts));
+      };
+      const ports = { chain, committer: { commit }, clock, log: silentLog };
+      const attempt = { domain: chain.domain, request, attempt: 0, committee };
+      await rejects(relay(ports, attempt, awaited, 0 as SeatIndex, certificate, 1, lifetime.signal), "CHAIN_REVERTED");
+      assert.equal(tries, isPaid.length);
+    });
+
     it("SE26: keeps trying after refusals that pass", async () => {
       const [chain, clock, lifetime] = [await harness.reader(), createSystemClock(), new AbortController()];
       const { request, awaited, committee, certificate } = await drawn(harness);

@@ -117,6 +117,15 @@ describe("a keeper that settles", () => {
     stop();
   });
 
+  it("SE28: leaves a request to others once it has paid for three refusals", async () => {
+    const refusal = new ConclaveError("CHAIN_REVERTED", "Settle: the contract refused", { paidIn: "0x12" });
+    const { keeper, calls, pass, stop } = bench(() => refusal);
+    keeper.see(finalRequest(1), 0n);
+    await pass(10 * (WAIT_MS + TURN_MS));
+    assert.deepEqual(calls, [[1], [1], [1]]);
+    stop();
+  });
+
   it("SE9: finds its turns for 100 due requests among 1,000 agents in little time, however long they are due", async () => {
     const { keeper, pass, stop } = bench();
     keeper.agents(manyAgents(1_000));

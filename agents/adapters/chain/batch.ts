@@ -4,7 +4,7 @@ import type { Address } from "../../core/types.ts";
 import type { BatchResult, Receipt } from "../../ports/chain.ts";
 import { decisionOracleAbi } from "@conclave/contracts/abi";
 import type { Connection } from "./connection.ts";
-import { revertError, revertName } from "./errors.ts";
+import { paidRefusal, revertError, revertName } from "./errors.ts";
 import { CREDIT_GAS, callMessage, padded, toReceipt, type Sender, type TransactionCall } from "./transactions.ts";
 
 /** One call of a batch. */
@@ -130,7 +130,9 @@ async function send(
   return Promise.all(
     batch.map(async ({ job }, index) => {
       const reason = reasons.get(index);
-      return reason === undefined ? toReceipt(receipt) : failed(tools, job, calls[index] === job.data, reason, signal);
+      return reason === undefined
+        ? toReceipt(receipt)
+        : failed(tools, job, { wasWhole: calls[index] === job.data, reason, paidIn: receipt.transactionHash }, signal);
     }),
   );
 }
@@ -158,12 +160,11 @@ function transactionOf({ contract }: BatchTools, batch: readonly Item[], calls: 
 async function failed(
   tools: BatchTools,
   job: BatchJob,
-  wasWhole: boolean,
-  reason: Hex,
+  { wasWhole, reason, paidIn }: { readonly wasWhole: boolean; readonly reason: Hex; readonly paidIn: Hex },
   signal: AbortSignal | undefined,
 ): Promise<BatchResult> {
   if (await job.isDone(signal)) return "already";
-  const error = revertError(reason, job.doing);
+  const error = paidRefusal(revertError(reason, job.doing), paidIn);
   const mayPassAlone = !wasWhole || reason === "0x" || revertName(error) === "InsufficientCallbackGas";
   return mayPassAlone ? alone(tools, job, signal) : error;
 }

@@ -79,6 +79,11 @@ export function revertError(data: Hex, doing: string): ConclaveError {
   );
 }
 
+/** Tells of a refusal that stands in a block: its gas is paid (`isPaidRefusal`). */
+export function paidRefusal({ code, message, data, cause }: ConclaveError, paidIn: Hex): ConclaveError {
+  return new ConclaveError(code, message, { ...data, paidIn }, cause);
+}
+
 /** Returns the name of the custom error behind an error of this module; null if it is no revert. */
 export function revertName(error: unknown): string | null {
   return error instanceof ConclaveError && typeof error.data["error"] === "string" ? error.data["error"] : null;

@@ -5,7 +5,7 @@ import { ConclaveError } from "../../core/errors.ts";
 import type { Address } from "../../core/types.ts";
 import type { Receipt } from "../../ports/chain.ts";
 import type { Connection } from "./connection.ts";
-import { revertError } from "./errors.ts";
+import { paidRefusal, revertError } from "./errors.ts";
 import { isAtLeast, nextFees, raised, type Fees } from "./fees.ts";
 import { sleep } from "./backoff.ts";
 
@@ -105,7 +105,8 @@ async function sendOne(context: Context, call: TransactionCall, signal?: AbortSi
       const receipt = await land(context, call, flight, giveUpAtMs, signal);
       if (receipt === null) continue;
       if (receipt.status === "success") return receipt;
-      throw await revertOf(context.connection, context.account.address, call, receipt, signal);
+      const refusal = await revertOf(context.connection, context.account.address, call, receipt, signal);
+      throw paidRefusal(refusal, receipt.transactionHash);
     } catch (error) {
       const mined =
         error instanceof ConclaveError && error.code !== "CHAIN_TIMEOUT" && error.code !== "CHAIN_UNREACHABLE";

@@ -18,6 +18,7 @@ import type { Network } from "../../ports/network.ts";
 import type { Signer } from "../../ports/signer.ts";
 import type { AgentTiming } from "../config.ts";
 import { persistently } from "../persist.ts";
+import { isPaidRefusal, MOST_PAID_REFUSALS } from "./paid.ts";
 import { createSettler, type Unsettled } from "./settler.ts";
 
 export interface KeeperPorts {
@@ -59,6 +60,8 @@ interface KeptRequest {
   /** The action that is due, in this attempt, and since when (Unix milliseconds). */
   due: { readonly action: Due; readonly attempt: number; readonly since: number } | null;
   busy: boolean;
+  /** SE28: refusals that this agent has paid for. */
+  paid: number;
 }
 
 /** What is done for one request alone. */
@@ -86,7 +89,8 @@ export function createKeeper(
   const tick = async (): Promise<void> => {
     const head = await ports.chain.head(lifetime);
     const now = ports.clock.now();
-    for (const entry of kept.values()) {
+    const entries = [...kept.values()].filter(({ paid }) => paid < MOST_PAID_REFUSALS);
+    for (const entry of entries) {
       const { progress } = entry;
       const action = dueOf(progress, head);
       const { attempt } = progress;
@@ -96,7 +100,7 @@ export function createKeeper(
       if (action === null || entry.due === null || entry.busy || action === "settle") continue;
       if (now - entry.due.since >= rankOf(String(progress.request.id)) * turnMs) void act(entry, action);
     }
-    void settle([...kept.values()].flatMap(unsettledOf), now);
+    void settle(entries.flatMap(unsettledOf), now);
   };
 
   const act = async (entry: KeptRequest, action: Step): Promise<void> => {
@@ -105,7 +109,7 @@ export function createKeeper(
     try {
       await perform(ports, progress, action, lifetime);
     } catch (error) {
-      warn(error, progress.request.id);
+      refused(error, entry);
     } finally {
       postpone(entry, action);
       entry.busy = false;
@@ -117,15 +121,12 @@ export function createKeeper(
     entry.due = { action, attempt: entry.progress.attempt, since: ports.clock.now() + turnMs };
   };
 
-  const warn = (error: unknown, requestId: RequestId | null): void => {
-    const facts = { requestId: requestId?.toString(), error: messageOf(error) };
-    if (!lifetime.aborted) ports.log.warn(facts, "could not do what is due; trying again");
-  };
-
+  const { warn, refused } = createComplaints(ports.log, lifetime);
   const onFailed = (requestId: RequestId, error: unknown): void => {
-    warn(error, requestId);
     const entry = kept.get(requestId);
-    if (entry !== undefined) postpone(entry, "settle");
+    if (entry === undefined) return warn(error, requestId);
+    refused(error, entry);
+    postpone(entry, "settle");
   };
   const onDone = (requestId: RequestId): void => void kept.delete(requestId);
   const settle = createSettler({ ...ports, rankOf, onDone, onFailed }, { ...timing, turnMs }, lifetime);
@@ -151,7 +152,7 @@ export function createKeeper(
       const { id } = progress.request;
       const entry = kept.get(id);
       if (isPaid(progress)) kept.delete(id);
-      else if (entry === undefined) kept.set(id, { progress, at, due: null, busy: false });
+      else if (entry === undefined) kept.set(id, { progress, at, due: null, busy: false, paid: 0 });
       else Object.assign(entry, { progress, at });
       ring();
       void run();
@@ -160,6 +161,26 @@ export function createKeeper(
       return [...kept].filter(([, { progress, at }]) => isFinal(progress) && at >= since).map(([id]) => id);
     },
   };
+}
+
+/** Says what could not be done, and counts what it has cost. */
+function createComplaints(log: Log, lifetime: AbortSignal) {
+  const warn = (error: unknown, requestId: RequestId | null): void => {
+    const facts = { requestId: requestId?.toString(), error: messageOf(error) };
+    if (!lifetime.aborted) log.warn(facts, "could not do what is due; trying again");
+  };
+  const refused = (error: unknown, entry: KeptRequest): void => {
+    const { id } = entry.progress.request;
+    warn(error, id);
+    if (!isPaidRefusal(error)) return;
+    entry.paid++;
+    if (entry.paid !== MOST_PAID_REFUSALS) return;
+    log.error(
+      { requestId: id.toString() },
+      "paid for three refusals: leaves the request to others; does the node lie?",
+    );
+  };
+  return { warn, refused };
 }
 
 /** Rings when there may be something to do: a request has moved on, the chain has another block, or the keeper ends. */

@@ -11,6 +11,7 @@ import type { RelayEnd } from "../../ports/metrics.ts";
 import type { Network } from "../../ports/network.ts";
 import { announcementTopic, encodeAnnouncement } from "../announcement.ts";
 import type { AgentTiming } from "../config.ts";
+import { isPaidRefusal, MOST_PAID_REFUSALS } from "./paid.ts";
 
 /** Brings the certificates of this agent's seats on chain, and announces their transcripts. */
 export interface Relayer {
@@ -151,7 +152,7 @@ export async function relay(
   const { request, committee } = attempt;
   const rank = canonicalRanks(attempt)[self] as number;
   await sleep(ports.clock, rank * staggerMs, signal);
-  for (let refusals = 0; ;) {
+  for (let [refusals, paid] = [0, 0]; ;) {
     signal.throwIfAborted();
     try {
       const state = await ports.chain.requestState(request.id, signal);
@@ -162,7 +163,8 @@ export async function relay(
       signal.throwIfAborted();
       ports.onRefused?.();
       refusals = isRefusal(error) ? refusals + 1 : 0;
-      if (refusals === REFUSALS_IN_A_ROW) throw error;
+      if (isPaidRefusal(error)) paid++;
+      if (refusals === REFUSALS_IN_A_ROW || paid === MOST_PAID_REFUSALS) throw error;
       ports.log.warn(
         { requestId: request.id.toString(), error: messageOf(error) },
         "could not commit; trying again in this seat's next turn",
