@@ -84,7 +84,7 @@ async function fillUp(path: string): Promise<void> {
   }
 }
 
-/** The files of requests' journals in a folder. Throws ENOENT if there is none. */
+/** The files of requests' journals in a folder. Throws ENOENT if the folder does not exist. */
 export async function journalsIn(folder: string): Promise<readonly string[]> {
   return (await readdir(folder)).filter((name) => /^request-.*\.journal$/.test(name));
 }

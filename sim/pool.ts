@@ -21,7 +21,7 @@ interface Reply {
   readonly error?: Error;
 }
 
-/** Few, so that a run ends soon after `enough`: a world costs far more than a message. */
+/** Seeds that a worker gets at once: few, so that a run ends soon after `enough`. A world costs far more than a message. */
 const SEEDS_PER_TASK = 2;
 
 export async function createPool(jobs: number, data: WorkerData): Promise<Pool> {

@@ -71,7 +71,7 @@ async function search(): Promise<void> {
   }
 }
 
-/** Runs inputs, and if they reach new code, finds by halves which of them do. */
+/** Runs inputs, and if they reach new code, finds by halving which of them do. */
 async function keepNew(inputs: readonly Uint8Array[]): Promise<void> {
   await play(inputs);
   const ran = takeRan();

@@ -86,7 +86,7 @@ uint256 constant REPLACE_GAS = 74_000;
 uint256 constant DELIVERY_GAS = 83_000;
 /// @dev Gas that the caller of `fallBack` is paid for, likewise, and with the first credit of an appellant.
 uint256 constant FALL_BACK_GAS = 111_000;
-/// @dev Most wei per gas above the block's base fee that a relayer or deliverer is paid. Where blocks take no smaller tip than this,
+/// @dev Most wei per gas above the block's base fee that a relayer or caller is paid. Where blocks take no smaller tip than this,
 /// relaying is paid below its cost; where it is much, the cap of the price list is the bound.
 uint256 constant MAX_TIP = 1 gwei;
 /// @dev The committees that an appeal calls earn at most this many times the list's unit price for each unit. So the asker's fee

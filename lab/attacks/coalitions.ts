@@ -133,7 +133,10 @@ interface Play {
   readonly place: readonly number[];
   /** The coalition tells its lie. */
   readonly lies: boolean;
-  /** The coalition asked, and all its members know the answer; others know it so often, as part of what they know else. Null: somebody else asked. */
+  /**
+   * Null if somebody outside the coalition asked. Otherwise all its members know the answer, and this is how often others know it,
+   * as a part of how often they know other answers.
+   */
   readonly own: number | null;
 }
 

@@ -44,7 +44,7 @@ export function pairedDifference(pairs: Pairs): Share {
 }
 
 /**
- * One-sided p value against "the difference is at most `margin`", of the same normal approximation as the interval: a
+ * One-sided p value against "the difference is at most `margin`", by the same normal approximation as the interval: a
  * margin of -0.01 tests that the first is not worse by a point, +0.03 that it is better by more than three.
  */
 export function pAtMost(margin: number, pairs: Pairs): number {

@@ -52,7 +52,7 @@ function overlooked(trace: Trace): readonly string[] {
     : [`all honest seats read ${JSON.stringify(common.slice(0, 40))}, and none could cite it`];
 }
 
-/** SG8, SG12: what all honest seats read within the tolerance of one of them. */
+/** SG8, SG12: whether some number that all honest seats read, within the tolerance, could not be cited. */
 function overlookedNumber(trace: Trace): readonly string[] {
   const read = honestSeats(trace).map((seat) => backedBy(trace, seat));
   const common = read

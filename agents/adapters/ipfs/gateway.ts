@@ -13,7 +13,7 @@ export interface GatewayOptions {
   /** 0 takes a free port. */
   readonly port: number;
   readonly limits?: Partial<HttpServerLimits>;
-  /** Answers what asks for no block, such as a page's files; without it that is refused. */
+  /** Answers requests for anything but blocks, such as a page's files. Without it they are refused. */
   readonly others?: (request: IncomingMessage, response: ServerResponse) => void;
 }
 

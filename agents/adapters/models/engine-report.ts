@@ -5,7 +5,7 @@ export interface EngineReport {
   readonly devices: readonly string[];
   readonly vramBytes: number;
   readonly cores: number;
-  /** Of node-llama-cpp: its builds must have the same. */
+  /** Version of node-llama-cpp, which its builds must have, too. */
   readonly version: string;
   /** Backends whose drivers are installed, whether or not their builds of the engine are. */
   readonly drivers: readonly ("cuda" | "vulkan" | "metal")[];

@@ -86,7 +86,10 @@ function checkAssurance(terms: Terms, flags: TermsFlags, registry: readonly Prot
   );
 }
 
-/** SE24: who wants a larger committee for an unsure one must allow one, and nobody appeals against such a decision. */
+/**
+ * SE24: whoever wants a larger committee after an unsure one must allow an appeal for it. Nobody can appeal against such decisions, so a
+ * secured request takes no finality.
+ */
 function checkFinality({ finality, appeals, security }: Terms, flags: TermsFlags): void {
   if (finality > 0 && appeals === 0)
     throw invalidTerm(

@@ -5,9 +5,6 @@ import { isSkill } from "../skill.ts";
 import { LAYOUTS, type Layout, type Field } from "./layouts.ts";
 
 type ReputationChanges = Outcome["reputationChanges"];
-/** The terms that are numbers; every one has at most 32 bits. */
-type SmallTerms = Omit<Terms, "fee" | "tolerance" | NamedTerm>;
-
 /** Every named term with the names of its values. */
 const NAMED = Object.entries(NAMED_TERMS) as readonly (readonly [NamedTerm, readonly string[]])[];
 
@@ -66,9 +63,10 @@ export function unpackTerms(packed: bigint): Terms | null {
   const named = NAMED.map(([name, values]) => [name, values[Number(fields[name])]] as const);
   if (named.some(([, value]) => value === undefined)) return null;
   const { fee, tolerance } = fields;
-  const numbers = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, Number(value)]));
+  const small = Object.entries(fields).map(([name, value]) => [name, Number(value)] as const);
+  const numbers = Object.fromEntries(small) as Record<keyof typeof fields, number>;
   const names = Object.fromEntries(named) as Pick<Terms, NamedTerm>;
-  return { ...(numbers as SmallTerms), fee, tolerance, ...names };
+  return { ...numbers, fee, tolerance, ...names };
 }
 
 /** Throws a RangeError when a field does not fit its bits. */

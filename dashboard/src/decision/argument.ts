@@ -46,7 +46,7 @@ export interface Equivocation {
   readonly seat: number;
   readonly round: number;
   readonly messages: readonly TranscriptMessage[];
-  /** For each of them, the seats whose messages it says its sender held. */
+  /** For each message, the seats whose messages its sender held, as the message says. */
   readonly held: readonly (readonly number[])[];
 }
 

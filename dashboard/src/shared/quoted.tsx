@@ -14,7 +14,7 @@ interface Props {
 const HIDDEN =
   // eslint-disable-next-line no-control-regex
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e0fff}]/gu;
-/** Marks on one letter; a pile of them would cover the lines above and below. */
+/** More than four marks on one letter: such a pile would cover the lines above and below. */
 const PILED = /(\p{M}{4})\p{M}+/gu;
 
 /** A text of a stranger: it cannot turn or cover what stands beside it, hides nothing, and its length is bounded. */

@@ -5,7 +5,7 @@ const MOST_MS = 50;
 
 type Store = Pick<ContentStore, "get">;
 
-/** Lets the page draw and hear its user between two blocks, whenever it has stood still for so long. */
+/** Lets the page draw and hear its user between two blocks, whenever it has stood still for `MOST_MS`. */
 export function breathing(store: Store): Store {
   let last = performance.now();
   return {

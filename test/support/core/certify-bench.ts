@@ -112,7 +112,7 @@ export class Bench {
       this.hear(seat, PREVOTE, round, { root: root && hexToBytes(root) });
   }
 
-  /** Ends the load of a root of which no message could be had. */
+  /** Ends the load of a root without any of its messages. */
   missLoad(root: Digest): void {
     this.take(certifyLoaded(this.state, this.context, root, [null]));
   }
