@@ -403,7 +403,7 @@ contract LibrariesTest is Assertions {
         else assertTrue(earned <= pay && pay - earned < shares.length, "rounding leaves less than a unit per seat");
     }
 
-    /// @dev SE12: one share of any seat is enough. An absent seat is no share, and neither are the pairs behind the shares.
+    /// @dev SE12: one share of any seat is enough. An absent seat has none, and the pairs behind the shares are none.
     function testFuzz_oneShareIsEnough(uint8 size, uint8 seat, uint8 share, uint64 absent) public view {
         size = uint8(bound(size, 4, 64));
         bytes memory shares = new bytes(size);
