@@ -3,7 +3,7 @@ import type { Timing } from "../core/protocol.ts";
 
 const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/, "expected a 20-byte hex address");
 
-/** Of an agent whose config says nothing else, and of commands without an agent's folder. */
+/** The default of `maxFeePerGasGwei`, also for commands without an agent's folder. */
 export const MAX_FEE_PER_GAS_GWEI = 500;
 
 /** The chain that an agent serves, and its contracts. */

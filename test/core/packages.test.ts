@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { parse } from "yaml";
 
+import { protocols } from "../../agents/core/protocols/index.ts";
 import { assertSameMembers } from "../support/assertions.ts";
 
 interface PackageFile {
@@ -112,7 +113,12 @@ describe("the workflow of every night", () => {
         string,
         {
           readonly if: string;
-          readonly strategy?: { readonly matrix: { readonly include: readonly { readonly run: string }[] } };
+          readonly strategy?: {
+            readonly matrix: {
+              readonly include?: readonly { readonly run: string }[];
+              readonly options?: readonly string[];
+            };
+          };
           readonly steps: readonly { readonly uses?: string; readonly run?: string }[];
         }
       >
@@ -128,7 +134,7 @@ describe("the workflow of every night", () => {
       ...steps.filter(({ run }) => run !== "${{ matrix.run }}"),
     ]);
     const commands = runs.flatMap(({ run = "" }) => [...run.matchAll(/npm run ([a-z:-]+)/g)].map(([, name]) => name));
-    assert.deepEqual(commands, ["test:fuzz:long", "coverage", "mutate", "slither", "economics"]);
+    assert.deepEqual(commands, ["test:fuzz:long", "coverage", "mutate", "slither", "sim", "economics"]);
     const { scripts = {} } = packageFileOf(".");
     for (const name of commands) assert.ok(name !== undefined && name in scripts, `package.json has no script ${name}`);
   });
@@ -136,7 +142,15 @@ describe("the workflow of every night", () => {
   it("lets each schedule start its own jobs", () => {
     const schedules = (nightly.on["schedule"] as readonly { readonly cron: string }[]).map(({ cron }) => cron);
     const skipped = Object.values(nightly.jobs).map((job) => /^github\.event\.schedule != '(.+)'$/.exec(job.if)?.[1]);
-    assertSameMembers(skipped, schedules);
+    assertSameMembers([...new Set(skipped)], schedules);
+  });
+
+  it("plays worlds of every protocol, and with sources where it reads them", () => {
+    const expected = protocols.flatMap(({ id, readsSources }) => [
+      `--protocol ${id}`,
+      ...(readsSources ? [`--protocol ${id} --sources all`] : []),
+    ]);
+    assertSameMembers([...(nightly.jobs["worlds"]?.strategy?.matrix.options ?? [])], expected);
   });
 });
 
