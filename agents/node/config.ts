@@ -1,10 +1,8 @@
 import { z } from "zod";
 import type { Timing } from "../core/protocol.ts";
+import { MAX_FEE_PER_GAS_GWEI } from "../ports/chain.ts";
 
 const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/, "expected a 20-byte hex address");
-
-/** The default of `maxFeePerGasGwei`, also for commands without an agent's folder. */
-export const MAX_FEE_PER_GAS_GWEI = 500;
 
 /** The chain that an agent serves, and its contracts. */
 export const chainConfigSchema = z.strictObject({

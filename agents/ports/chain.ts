@@ -53,6 +53,9 @@ export interface CommissionRaise {
   readonly time: number;
 }
 
+/** Most gwei per gas that a transaction pays, unless its sender says otherwise. */
+export const MAX_FEE_PER_GAS_GWEI = 500;
+
 /** An allowance of a consumer that its requests do not lower: as contracts/interfaces/IAccounts.sol says. */
 export const UNBOUNDED = 2n ** 104n - 1n;
 

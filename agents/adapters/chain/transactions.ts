@@ -3,7 +3,7 @@ import { formatGwei, keccak256, type Hex, type LocalAccount, type TransactionRec
 import { nullIfNotFound } from "./receipt.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Address } from "../../core/types.ts";
-import type { Receipt } from "../../ports/chain.ts";
+import { MAX_FEE_PER_GAS_GWEI, type Receipt } from "../../ports/chain.ts";
 import type { Connection } from "./connection.ts";
 import { paidRefusal, revertError } from "./errors.ts";
 import { isAtLeast, nextFees, raised, type Fees } from "./fees.ts";
@@ -81,7 +81,7 @@ const defaults: Required<TransactionOptions> = {
   receiptTimeoutMs: 180_000,
   receiptPollMs: 1_000,
   stuckAfterBlocks: 5,
-  maxFeePerGas: 500n * 10n ** 9n,
+  maxFeePerGas: BigInt(MAX_FEE_PER_GAS_GWEI) * 10n ** 9n,
 };
 
 export function createSender(connection: Connection, account: LocalAccount, options: TransactionOptions = {}): Sender {

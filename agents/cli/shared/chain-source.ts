@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import type { ReaderOptions } from "../../adapters/chain/reader.ts";
 import { readChainId } from "../../adapters/chain/terms.ts";
 import { ConclaveError } from "../../core/errors.ts";
-import { MAX_FEE_PER_GAS_GWEI } from "../../node/config.ts";
+import { MAX_FEE_PER_GAS_GWEI } from "../../ports/chain.ts";
 import type { Address } from "../../core/types.ts";
 import { parseAddress, parseInteger } from "./arguments.ts";
 import type { CliHost, OptionSpec } from "./command.ts";
