@@ -63,7 +63,7 @@ export interface AgentStatus {
 export interface Agent {
   /**
    * Serves until the signal aborts; rejects only if an operator has to act. `opened` runs once this process holds the
-   * journals' lock, so that a second process for the same agent changes nothing.
+   * journals' lock, so that a second process for the same agent changes nothing, and again while the chain does not answer or its gas is too dear.
    */
   run(signal: AbortSignal, opened?: () => Promise<void>): Promise<void>;
   status(): AgentStatus;
@@ -175,7 +175,7 @@ class RunningAgent implements Agent {
       await this.store(() => cursor.advance(batch.cursor, openRequests(batch.events), open, this.trails.waited(open)));
     };
     try {
-      await opened?.();
+      if (opened !== undefined) await this.persistently(opened);
       void this.evidence.resume();
       await this.persistently(() => this.refreshPeers());
       await this.findAgain(cursor);

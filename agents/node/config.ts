@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Timing } from "../core/protocol.ts";
-import { MAX_FEE_PER_GAS_GWEI } from "../ports/chain.ts";
+import { MAX_FEE_PER_GAS_GWEI, MAX_PRIORITY_FEE_PER_GAS_GWEI } from "../ports/chain.ts";
 
 const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/, "expected a 20-byte hex address");
 
@@ -15,6 +15,8 @@ export const chainConfigSchema = z.strictObject({
   pollIntervalMs: z.int().min(50).max(60_000).default(1_000),
   /** Most that a transaction may cost, in gwei per unit of gas. While the node asks for more, nothing is sent. */
   maxFeePerGasGwei: z.number().min(0.001).max(1_000_000).default(MAX_FEE_PER_GAS_GWEI),
+  /** Most of that as a tip for the block's proposer. */
+  maxPriorityFeePerGasGwei: z.number().min(0).max(1_000_000).default(MAX_PRIORITY_FEE_PER_GAS_GWEI),
   /** The block where scans of events begin. */
   deploymentBlock: z.int().min(0).default(0),
 });

@@ -55,6 +55,8 @@ export interface CommissionRaise {
 
 /** Most gwei per gas that a transaction pays, unless its sender says otherwise. */
 export const MAX_FEE_PER_GAS_GWEI = 500;
+/** Most gwei per gas of that as a tip: what the oracle pays back above the base fee (`MAX_TIP` in contracts/types/Limits.sol). */
+export const MAX_PRIORITY_FEE_PER_GAS_GWEI = 1;
 
 /** An allowance of a consumer that its requests do not lower: as contracts/interfaces/IAccounts.sol says. */
 export const UNBOUNDED = 2n ** 104n - 1n;

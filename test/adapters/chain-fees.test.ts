@@ -1,7 +1,7 @@
 // What a transaction may cost, against a node that asks for much.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { toHex } from "viem";
+import { parseTransaction, toHex } from "viem";
 import { createChainWriter } from "../../agents/adapters/chain/writer.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import { createNodeHarness, type NodeHarness } from "./chain-node.ts";
@@ -37,6 +37,24 @@ describe("the most that an account pays for gas", () => {
     assert.deepEqual(sent, []);
     tip = 10n ** 9n;
     assert.notEqual(await writer.commit(request, awaited, certificate), "already");
+  });
+
+  it("pays the tip that its options bound, whatever the node names", async () => {
+    const account = harness.accounts[7];
+    assert.ok(account !== undefined);
+    const tips: unknown[] = [];
+    harness.proxy.intercept = ({ method, params }) => {
+      if (method === "eth_sendRawTransaction")
+        tips.push(parseTransaction(params[0] as `0x02${string}`).maxPriorityFeePerGas);
+      return method === "eth_maxPriorityFeePerGas" ? ({ result: toHex(400n * 10n ** 9n) } as never) : null;
+    };
+    for (const maxPriorityFeePerGas of [undefined, 3n * 10n ** 9n]) {
+      const { request, awaited, certificate } = await drawn(harness);
+      const bound = maxPriorityFeePerGas === undefined ? {} : { maxPriorityFeePerGas };
+      const writer = await createChainWriter({ ...harness.options, account, receiptPollMs: 20, ...bound });
+      assert.notEqual(await writer.commit(request, awaited, certificate), "already");
+    }
+    assert.deepEqual(tips, [10n ** 9n, 3n * 10n ** 9n]);
   });
 
   it("SE28: tells a refusal whose gas is paid from one before anything was sent", async () => {

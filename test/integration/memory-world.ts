@@ -22,8 +22,8 @@ export interface MemoryAgent {
   readonly journals: MemoryJournals;
   readonly evidence: EvidenceStore;
   readonly store: ContentStore;
-  /** Starts the agent; `bend` replaces some of its adapters. */
-  start(bend?: Partial<AgentPorts>, tokensPerRequest?: number): RunningMemoryAgent;
+  /** Starts the agent; `bend` replaces some of its adapters, and `opened` is what it does first. */
+  start(bend?: Partial<AgentPorts>, tokensPerRequest?: number, opened?: () => Promise<void>): RunningMemoryAgent;
 }
 
 export interface RunningMemoryAgent {
@@ -62,7 +62,7 @@ export function memoryWorld(
       model: "memory",
       stake: 10n ** 18n,
     });
-    const start = (bend: Partial<AgentPorts> = {}, tokensPerRequest = Infinity): RunningMemoryAgent => {
+    const start: MemoryAgent["start"] = (bend = {}, tokensPerRequest = Infinity, opened) => {
       const network = wrap(hub.join(address), keys, index);
       const model = createMemoryModel(script, { confidence: () => 900_000 });
       const ports = {
@@ -82,7 +82,7 @@ export function memoryWorld(
       };
       const agent = createAgent(ports, timing, tokensPerRequest);
       const abort = new AbortController();
-      const done = agent.run(abort.signal);
+      const done = agent.run(abort.signal, opened);
       const stop = async (): Promise<void> => {
         abort.abort();
         await done;

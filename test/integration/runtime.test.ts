@@ -186,6 +186,19 @@ describe("the runtime over in-memory adapters", () => {
     assert.equal(failures, 8);
   });
 
+  it("begins later, and does not end, while the gas of its first transaction is too dear", async () => {
+    const world = honestWorld();
+    let left = 2;
+    const publish = async (): Promise<void> => {
+      if (left-- > 0) throw new ConclaveError("GAS_TOO_DEAR", "Publish the endpoint: the node asks for too much");
+    };
+    const running = world.agents.map((agent, index) => agent.start({}, Infinity, index === 0 ? publish : undefined));
+    await during(world, running, async (request) => {
+      await until(async () => (await world.chain.reader().requestState(request.id)).status === "decided");
+      await until(() => left < 0);
+    });
+  });
+
   it("stops an agent that waits for its node", async () => {
     const world = honestWorld();
     const reader = world.chain.reader();

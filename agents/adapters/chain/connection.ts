@@ -24,6 +24,8 @@ export interface ChainOptions {
   readonly requestTimeoutMs?: number;
   /** Most wei per gas that a transaction pays. */
   readonly maxFeePerGas?: bigint;
+  /** Most wei per gas of that as a tip. */
+  readonly maxPriorityFeePerGas?: bigint;
 }
 
 export type Client = PublicClient<HttpTransport, Chain>;

@@ -71,7 +71,8 @@ export interface DeploymentReader {
   /** Returns the price list in force. */
   prices(contracts: Contracts, currency: Currency): Promise<PriceList>;
   tokens(contracts: Contracts): Promise<{ readonly stake: Address; readonly fee: Address }>;
-  gasPrice(): Promise<bigint>;
+  /** Returns the price that the node names, and the tip of that, both in wei per gas. */
+  gasPrice(): Promise<{ readonly price: bigint; readonly tip: bigint }>;
   /** Says why committees cannot be drawn on this chain; null if nothing is wrong with its randomness. */
   beacon(chainId: number): Promise<string | null>;
   /** Returns the number of the latest block. */
@@ -141,7 +142,11 @@ export function createDeploymentReader(rpcUrl: string, signal: AbortSignal): Dep
         ),
         fee: lower(await client.readContract({ address: oracle, abi: decisionOracleAbi, functionName: "feeToken" })),
       })),
-    gasPrice: () => ask("Read the gas price", () => client.getGasPrice()),
+    gasPrice: () =>
+      ask("Read the gas price", async () => {
+        const [price, tip] = await Promise.all([client.getGasPrice(), client.estimateMaxPriorityFeePerGas()]);
+        return { price, tip };
+      }),
     beacon: (chainId) => ask("Read the randomness of blocks", () => examineBeacon(client, chainId)),
     head: () => ask("Read the latest block", () => client.getBlockNumber()),
   };

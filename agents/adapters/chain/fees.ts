@@ -7,14 +7,15 @@ export interface Fees {
 /** Raise of both fees for a replacement; nodes require at least 10 %. */
 const RAISE_PERCENT = 25n;
 
-/** Returns the market's fees, raised above the previous offer for the same nonce, and at most the maximum. */
-export function nextFees(previous: Fees | null, market: Fees, maximum: bigint): Fees {
-  const floor = previous === null ? market : raised(previous);
-  const maxFeePerGas = smaller(larger(market.maxFeePerGas, floor.maxFeePerGas), maximum);
-  return {
-    maxFeePerGas,
-    maxPriorityFeePerGas: smaller(larger(market.maxPriorityFeePerGas, floor.maxPriorityFeePerGas), maxFeePerGas),
-  };
+/**
+ * Returns the market's fees, with a tip of at most the maximum. If there was an offer for the same nonce, both fees are raised above it,
+ * since nodes take no other replacement. The whole is at most the maximum.
+ */
+export function nextFees(previous: Fees | null, market: Fees, most: Fees): Fees {
+  const tip = smaller(market.maxPriorityFeePerGas, most.maxPriorityFeePerGas);
+  const floor = previous === null ? { ...market, maxPriorityFeePerGas: tip } : raised(previous);
+  const maxFeePerGas = smaller(larger(market.maxFeePerGas, floor.maxFeePerGas), most.maxFeePerGas);
+  return { maxFeePerGas, maxPriorityFeePerGas: smaller(larger(tip, floor.maxPriorityFeePerGas), maxFeePerGas) };
 }
 
 export function raised({ maxFeePerGas, maxPriorityFeePerGas }: Fees): Fees {

@@ -3,7 +3,7 @@ import { formatGwei, keccak256, type Hex, type LocalAccount, type TransactionRec
 import { nullIfNotFound } from "./receipt.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Address } from "../../core/types.ts";
-import { MAX_FEE_PER_GAS_GWEI, type Receipt } from "../../ports/chain.ts";
+import { MAX_FEE_PER_GAS_GWEI, MAX_PRIORITY_FEE_PER_GAS_GWEI, type Receipt } from "../../ports/chain.ts";
 import type { Connection } from "./connection.ts";
 import { paidRefusal, revertError } from "./errors.ts";
 import { isAtLeast, nextFees, raised, type Fees } from "./fees.ts";
@@ -18,6 +18,8 @@ export interface TransactionOptions {
   readonly stuckAfterBlocks?: number;
   /** Most wei per gas that this account pays. While the node asks for more, `send` throws GAS_TOO_DEAR. */
   readonly maxFeePerGas?: bigint;
+  /** Most wei per gas of that as a tip, whatever the node names; only a transaction that is stuck is replaced by one with more. */
+  readonly maxPriorityFeePerGas?: bigint;
 }
 
 export interface TransactionCall {
@@ -82,6 +84,7 @@ const defaults: Required<TransactionOptions> = {
   receiptPollMs: 1_000,
   stuckAfterBlocks: 5,
   maxFeePerGas: BigInt(MAX_FEE_PER_GAS_GWEI) * 10n ** 9n,
+  maxPriorityFeePerGas: BigInt(MAX_PRIORITY_FEE_PER_GAS_GWEI) * 10n ** 9n,
 };
 
 export function createSender(connection: Connection, account: LocalAccount, options: TransactionOptions = {}): Sender {
@@ -141,7 +144,7 @@ async function takeOff(context: Context, call: TransactionCall, signal?: AbortSi
   const flight: Flight = {
     nonce: blocked?.nonce ?? pending,
     gas,
-    fees: nextFees(blocked?.fees ?? null, market, options.maxFeePerGas),
+    fees: nextFees(blocked?.fees ?? null, market, options),
     hashes: [],
     unsent: null,
     patience: head + BigInt(options.stuckAfterBlocks),
@@ -292,7 +295,7 @@ async function keepFlying(
     .catch(() => null);
   signal?.throwIfAborted();
   if (market === null) return;
-  const fees = nextFees(flight.fees, market, context.options.maxFeePerGas);
+  const fees = nextFees(flight.fees, market, context.options);
   if (!isAtLeast(fees, raised(flight.fees))) return;
   flight.fees = fees;
   flight.replacements += 1;

@@ -95,15 +95,18 @@ async function examineRegistration(config: AgentConfig, signer: Address, host: C
   const gas = await check("gas", async () => {
     const reader = createDeploymentReader(source.rpcUrl, host.signal);
     const terms = await readChainTerms(source, host.signal);
-    const [{ coin }, price] = await Promise.all([terms.holdings(signer, host.signal), reader.gasPrice()]);
+    const [{ coin }, { price, tip }] = await Promise.all([terms.holdings(signer, host.signal), reader.gasPrice()]);
     const duty = GAS_OF_A_DUTY * price;
-    const most = config.chain.maxFeePerGasGwei;
-    const held = `${signer} has ${formatEther(coin)} coins, and pays up to ${most} gwei per gas`;
+    const { maxFeePerGasGwei: most, maxPriorityFeePerGasGwei: mostTip } = config.chain;
+    const held = `${signer} has ${formatEther(coin)} coins, and pays up to ${most} gwei per gas, ${mostTip} of it as a tip`;
     const way = `send it ${formatEther(DUTIES_IN_RESERVE * duty)} coins or more`;
     if (coin === 0n || coin < duty) return fail(`${held}, too few to commit once`, way);
     if (coin < DUTIES_IN_RESERVE * duty) return warn(`${held}, too few for ${DUTIES_IN_RESERVE} duties`, way);
-    if (Number(formatGwei(price)) <= most) return ok(held);
-    return warn(`${held}; the node asks for ${formatGwei(price)}`, "wait, or raise chain.maxFeePerGasGwei");
+    if (Number(formatGwei(price)) > most)
+      return warn(`${held}; the node asks for ${formatGwei(price)}`, "wait, or raise chain.maxFeePerGasGwei");
+    if (Number(formatGwei(tip)) <= mostTip) return ok(held);
+    const raiseTip = "raise chain.maxPriorityFeePerGasGwei if this chain takes no lower tip";
+    return warn(`${held}; the node names a tip of ${formatGwei(tip)}`, raiseTip);
   });
   if (registered === null) return [registration, gas];
   const service = await examineService(registered, config, host);

@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import type { ReaderOptions } from "../../adapters/chain/reader.ts";
 import { readChainId } from "../../adapters/chain/terms.ts";
 import { ConclaveError } from "../../core/errors.ts";
-import { MAX_FEE_PER_GAS_GWEI } from "../../ports/chain.ts";
+import { MAX_FEE_PER_GAS_GWEI, MAX_PRIORITY_FEE_PER_GAS_GWEI } from "../../ports/chain.ts";
 import type { Address } from "../../core/types.ts";
 import { parseAddress, parseInteger } from "./arguments.ts";
 import type { CliHost, OptionSpec } from "./command.ts";
@@ -60,14 +60,19 @@ export async function findChain(flags: ChainFlags, host: CliHost): Promise<Reade
 }
 
 export function chainSource(chain: AgentChainConfig): ReaderOptions {
-  const { oracle, registry, deploymentBlock, maxFeePerGasGwei } = chain;
+  const { oracle, registry, deploymentBlock, maxFeePerGasGwei, maxPriorityFeePerGasGwei } = chain;
   return {
     ...chain,
     oracle: oracle.toLowerCase() as Address,
     registry: registry.toLowerCase() as Address,
     deploymentBlock: BigInt(deploymentBlock),
-    maxFeePerGas: BigInt(Math.round(maxFeePerGasGwei * 1e9)),
+    maxFeePerGas: weiOf(maxFeePerGasGwei),
+    maxPriorityFeePerGas: weiOf(maxPriorityFeePerGasGwei),
   };
+}
+
+function weiOf(gwei: number): bigint {
+  return BigInt(Math.round(gwei * 1e9));
 }
 
 /** Finds the chain as `findChain` does, in the form of the config file. */
@@ -92,8 +97,9 @@ export async function findChainConfig(flags: ChainFlags, host: CliHost): Promise
   if (registry === undefined) throw missing("--registry ADDRESS");
   const wanted = flags.chainId === undefined ? base?.chainId : parseChainId(flags.chainId);
   const chainId = wanted ?? (await readChainId(rpcUrl, host.signal));
-  const { finalityDepth, pollIntervalMs, deploymentBlock, maxFeePerGasGwei } = { ...defaults, ...base };
-  return { rpcUrl, chainId, oracle, registry, finalityDepth, pollIntervalMs, deploymentBlock, maxFeePerGasGwei };
+  const { finalityDepth, pollIntervalMs, maxFeePerGasGwei, maxPriorityFeePerGasGwei } = { ...defaults, ...base };
+  const habits = { finalityDepth, pollIntervalMs, maxFeePerGasGwei, maxPriorityFeePerGasGwei };
+  return { rpcUrl, chainId, oracle, registry, deploymentBlock: base?.deploymentBlock ?? 0, ...habits };
 }
 
 /** Throws USAGE. */
@@ -101,11 +107,12 @@ export function parseChainId(text: string): number {
   return parseInteger(text, "--chain-id", 1, MAX_CHAIN_ID);
 }
 
+/** What an agent's config says and no deployment file. */
 const defaults = {
   finalityDepth: 0,
   pollIntervalMs: 1_000,
-  deploymentBlock: 0,
   maxFeePerGasGwei: MAX_FEE_PER_GAS_GWEI,
+  maxPriorityFeePerGasGwei: MAX_PRIORITY_FEE_PER_GAS_GWEI,
 };
 
 /** Files that name the chain. If there is an agent's folder, the deployment file is only compared with it. */
@@ -114,7 +121,7 @@ export interface ChainPlace {
   readonly deployment: string | null;
 }
 
-type Base = DeploymentFile & Partial<Pick<AgentChainConfig, "finalityDepth" | "pollIntervalMs" | "maxFeePerGasGwei">>;
+type Base = DeploymentFile & Partial<Pick<AgentChainConfig, keyof typeof defaults>>;
 
 async function findBase(flags: ChainFlags, host: CliHost): Promise<Base | null> {
   const { folder, deployment } = findPlace(flags, host);
