@@ -78,8 +78,7 @@ export async function recordDecisions(
       const committee: Committee = { seats, assurance: "normal", bad: new Map(), misled: new Set(), skills };
       const trace = await deliberation(planFor(protocol, posed, committee, seed), panel);
       const { status, answer, shares } = certifiedIn(trace);
-      const { terms } = trace.attempt.request;
-      const right = status === "decided" && markOf(terms, posed.truth, answer).status === "right";
+      const right = status === "decided" && markOf(trace.attempt.request, posed.truth, answer).status === "right";
       const backing = status === "decided" ? backingOf(shares) : "";
       appendFileSync(path, `${Object.values(place).join(",")},${backing},${Number(right)}\n`);
     }

@@ -155,7 +155,7 @@ async function earlyStop(table: Table): Promise<Result> {
   let last = await proposals(table, () => proposePrompt(attempt));
   for (let path = 1; ; path++) {
     const [most] = groupsOf(
-      terms,
+      attempt.request,
       last.map(({ answer }) => answer.text),
     );
     if (most !== undefined && isSupermajority(most.seats.length, attempt.committee.length))

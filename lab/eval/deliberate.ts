@@ -1,6 +1,7 @@
 import PQueue from "p-queue";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
+import { saidNonAnswer } from "../../agents/core/request/non-answers.ts";
 import { documentBlock } from "../../agents/core/sources/named.ts";
 import type { Assurance, Decision, Ppm, SeatIndex } from "../../agents/core/types.ts";
 import type { Model } from "../../agents/ports/model.ts";
@@ -9,16 +10,18 @@ import { forget } from "../../sim/fast/memo.ts";
 import type { ForeignModels } from "../../sim/model.ts";
 import type { ByzantineKind } from "../../sim/options.ts";
 import type { Plan } from "../../sim/plan.ts";
+import type { SourcesPlan } from "../../sim/sources.ts";
 import { honestSeats, type Trace } from "../../sim/trace.ts";
 import { runWorld } from "../../sim/world.ts";
 import { attemptFor, type AttemptPart } from "./attempt.ts";
 import type { Asked } from "./panel.ts";
-import type { Question } from "./question.ts";
+import type { Pages } from "./families/drawn.ts";
+import { pageName, type Question } from "./question.ts";
 
 /** Result of a method for one question. */
 export interface Result {
   readonly status: "decided" | "hung";
-  /** Canonical answer; null if hung. */
+  /** Canonical answer, also that there is none; null if hung. */
   readonly answer: string | null;
   /** The certificate's confidence; null without one. */
   readonly confidence: Ppm | null;
@@ -35,7 +38,7 @@ export type Badness = ByzantineKind | "confident";
 export interface Committee extends AttemptPart {
   readonly seats: number;
   readonly bad: ReadonlyMap<SeatIndex, Badness>;
-  /** Honest seats that read a poisoned source. */
+  /** Honest seats that are shown a poisoned source. */
   readonly misled: ReadonlySet<SeatIndex>;
   readonly assurance: Assurance;
 }
@@ -70,6 +73,18 @@ export async function deliberation(plan: Plan, panel: Asked): Promise<Trace> {
   });
 }
 
+/** The pages of a question: a misled seat is shown the poisoned ones. */
+function shownTo({ right, poisoned }: Pages, { seats, misled }: Committee): SourcesPlan {
+  const all = Array.from({ length: seats }, (_, seat) => seat as SeatIndex);
+  const pages = right.map((text, place) => ({
+    name: pageName(place),
+    fault: "poisoned" as const,
+    texts: all.map((seat) => (misled.has(seat) ? (poisoned[place] as string) : text)),
+    latenciesMs: all.map(() => 0),
+  }));
+  return { pages, fooled: misled, isDivided: false };
+}
+
 /** The plan of a calm world: nothing fails except what should. */
 export function planFor(protocol: Protocol, question: Question, committee: Committee, seed: number): Plan {
   const { seats, bad, assurance } = committee;
@@ -82,6 +97,7 @@ export function planFor(protocol: Protocol, question: Question, committee: Commi
     timing: TIMING,
     truth: question.truth,
     lies: [question.lie.answer],
+    ...(question.pages !== undefined && { sources: shownTo(question.pages, committee) }),
     documents: (question.documents ?? []).map((text) => documentBlock(text) as Uint8Array),
     ...(isConfident ? { lieProof: question.lie.proof } : {}),
     byzantine: new Map([...bad].map(([seat, kind]) => [seat, kind === "confident" ? "lying" : kind])),
@@ -141,10 +157,9 @@ function foreignModels(panel: Asked): ForeignModels {
 function resultOf(trace: Trace): Result {
   const { status, answer, confidence, transcript } = certifiedIn(trace);
   const criticalPath = callsBehind(trace, transcript);
-  // Its questions name no sources, so no committee can say that there is no answer.
-  return status === "decided"
-    ? { status, answer, confidence, criticalPath }
-    : { status: "hung", answer: null, confidence: null, criticalPath };
+  if (status === "hung") return { status, answer: null, confidence: null, criticalPath };
+  const said = status === "decided" ? answer : saidNonAnswer(status).text;
+  return { status: "decided", answer: said, confidence, criticalPath };
 }
 
 /**

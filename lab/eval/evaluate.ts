@@ -1,10 +1,11 @@
-import { proposePrompt } from "../../agents/core/prompts/task-prompt.ts";
+import { grounded } from "../../agents/core/sources/named.ts";
 import type { Ppm, SeatIndex, Skill } from "../../agents/core/types.ts";
 import { createRandom } from "../../sim/random.ts";
 import type { AnswerBook } from "./answer-book.ts";
 import { attemptFor } from "./attempt.ts";
 import type { CellKey, Condition, Grid } from "./conditions.ts";
 import type { Badness, Committee, Result } from "./deliberate.ts";
+import { firstPrompt } from "./first-prompt.ts";
 import type { Lessons } from "./lessons.ts";
 import { markOf, type Mark } from "./mark.ts";
 import { createPanel, tokensOf, type Panel } from "./panel.ts";
@@ -91,13 +92,14 @@ export async function tryQuestion(evaluation: Evaluation, cell: CellKey, posed: 
   const isLookup = question.poisoned !== undefined;
   // Without a seat that reads the poisoned source these are the questions of `policy`.
   if (isLookup && condition.byzantine === 0) return null;
+  const isFooled = isLookup || question.pages !== undefined;
   const sitting = sittingOf(evaluation, condition);
   const drawn = badSeats({ ...evaluation, seats: condition.seats, seed }, question, condition.byzantine);
   const committee: Committee = {
     seats: condition.seats,
     assurance: condition.assurance,
-    bad: isLookup ? new Map() : drawn,
-    misled: new Set(isLookup ? drawn.keys() : []),
+    bad: isFooled ? new Map() : drawn,
+    misled: new Set(isFooled ? drawn.keys() : []),
     skills: skillsOf(evaluation.lessons, condition, sitting, drawn),
   };
   if (method.refuses(question, committee) !== null) return null;
@@ -115,12 +117,12 @@ export async function tryQuestion(evaluation: Evaluation, cell: CellKey, posed: 
   });
   const { result, isRetried } = await decided(cell, question, committee, panel, seed);
   const table = { evaluation, posed, committee, sitting, drawn, isMisled };
-  const { terms } = attemptFor(question, 0, condition.seats, condition.assurance).request;
+  const { request } = grounded(attemptFor(question, 0, condition.seats, condition.assurance));
   return {
     question: question.text,
     seed,
     answer: result.answer,
-    ...markOf(terms, question.truth, result.answer),
+    ...markOf(request, question.truth, result.answer),
     confidence: result.confidence,
     isRetried,
     calls: panel.cost.calls,
@@ -174,10 +176,11 @@ async function heldAgainst(
   const { book, lessons } = evaluation;
   const { seats, assurance } = committee;
   const attempt = attemptFor(question, 0, seats, assurance);
-  const { terms } = attempt.request;
-  const mark = (answer: string | null): Mark => markOf(terms, question.truth, answer);
+  const { request } = grounded(attempt);
+  const mark = (answer: string | null): Mark => markOf(request, question.truth, answer);
   const lieOf: LieOf = (lane) => (committee.bad.has((lane % seats) as SeatIndex) ? question.lie.answer : null);
-  const panelOf = (chosen: readonly number[], isPoisoned: (lane: number) => boolean = () => false): Panel => {
+  const nobody = (_: number): boolean => false;
+  const panelOf = (chosen: readonly number[], isPoisoned = nobody): Panel => {
     return createPanel({
       book,
       question,
@@ -186,11 +189,13 @@ async function heldAgainst(
       isPoisoned,
     });
   };
-  const firstAnswer = async (panel: Panel, lane: number): Promise<string> =>
-    textOf(await panel.ask(lane, proposePrompt(attempt).small));
-  const firstAnswers = async (panel: Panel): Promise<readonly string[]> =>
-    await Promise.all(Array.from({ length: seats }, async (_, seat) => await firstAnswer(panel, seat)));
-  const voteOf = (texts: readonly string[]): Mark => mark(plainVote(terms, texts, question.text).answer);
+  const firstAnswer = async (panel: Panel, lane: number, isPoisoned: boolean): Promise<string> =>
+    textOf(await panel.ask(lane, firstPrompt(attempt, question, isPoisoned).small));
+  const firstAnswers = async (panel: Panel, isPoisoned = nobody): Promise<readonly string[]> =>
+    await Promise.all(
+      Array.from({ length: seats }, async (_, seat) => await firstAnswer(panel, seat, isPoisoned(seat))),
+    );
+  const voteOf = (texts: readonly string[]): Mark => mark(plainVote(request, texts, question.text).answer);
   const isAttacked = drawn.size > 0;
 
   const ranking = sitting.models.toSorted((a, b) => rightOf(lessons, b) - rightOf(lessons, a));
@@ -200,6 +205,7 @@ async function heldAgainst(
       await firstAnswer(
         panelOf([evaluation.models + model], () => isPoisoned),
         0,
+        isPoisoned,
       ),
     ]);
   const modelOf = (seat: number): number => sitting.models[seat % sitting.models.length] as number;
@@ -211,13 +217,16 @@ async function heldAgainst(
 
   const own = await firstAnswers(panelOf(sitting.variants));
   const told = isAttacked
-    ? (await firstAnswers(panelOf(sitting.variants, isMisled))).map((text, seat) => lieOf(seat) ?? text)
+    ? (await firstAnswers(panelOf(sitting.variants, isMisled), isMisled)).map((text, seat) => lieOf(seat) ?? text)
     : own;
-  const sampled = await selfConsistency(attempt, panelOf(sitting.models), tokens);
+  const honestly = { promptOf: () => firstPrompt(attempt, question) };
+  const attacked = { promptOf: (lane: number) => firstPrompt(attempt, question, isMisled(lane)), lieOf };
+  const sampled = await selfConsistency(attempt, panelOf(sitting.models), tokens, honestly);
   const counted = isAttacked
-    ? await selfConsistency(attempt, panelOf(sitting.models, isMisled), tokens, lieOf)
+    ? await selfConsistency(attempt, panelOf(sitting.models, isMisled), tokens, attacked)
     : sampled;
-  const alone = sitting.models.length === 1 ? sampled : await selfConsistency(attempt, panelOf([best]), tokens);
+  const alone =
+    sitting.models.length === 1 ? sampled : await selfConsistency(attempt, panelOf([best]), tokens, honestly);
   const bestGreedy = await greedy(best, false);
   const lie = lieOf(trustedSeat);
   return {

@@ -1,10 +1,11 @@
 import { measureModel } from "../../agents/cli/calibrate/measure.ts";
 import { modelFailed } from "../../agents/adapters/models/output.ts";
-import { proposePrompt } from "../../agents/core/prompts/task-prompt.ts";
+import { grounded } from "../../agents/core/sources/named.ts";
 import type { Skill } from "../../agents/core/types.ts";
 import type { Model, ModelFailureKind } from "../../agents/ports/model.ts";
 import type { AnswerBook, Variant } from "./answer-book.ts";
 import { attemptFor } from "./attempt.ts";
+import { firstPrompt } from "./first-prompt.ts";
 import { markOf } from "./mark.ts";
 import { createPanel, type Curves } from "./panel.ts";
 import { questionsOf, type Question } from "./question.ts";
@@ -63,14 +64,14 @@ async function rightOf(book: AnswerBook, variant: number, questions: readonly Qu
     questions.map(async (question) => {
       const attempt = attemptFor(question, 0, 4, "normal");
       const panel = createPanel({ book, question, seed: SEED, variantOf: () => variant });
-      const answer = await panel.ask(0, proposePrompt(attempt).small);
-      return markOf(attempt.request.terms, question.truth, textOf(answer)).status;
+      const answer = await panel.ask(0, firstPrompt(attempt, question).small);
+      return markOf(grounded(attempt).request, question.truth, textOf(answer)).status;
     }),
   );
   return marks.filter((status) => status === "right").length;
 }
 
-/** Calibrates as `conclave calibrate` does. */
+/** Calibrates as `conclave calibrate` does, by questions that name no sources. */
 async function curvesOf(book: AnswerBook, variant: number, questions: readonly Question[]): Promise<Curves> {
   const descriptor = (book.variants[variant] as Variant).label;
   const model: Model = {
@@ -83,15 +84,18 @@ async function curvesOf(book: AnswerBook, variant: number, questions: readonly Q
     },
     async close() {},
   };
-  const known = questions.map((question) => ({
-    question: question.text,
-    terms: attemptFor(question, 0, 4, "normal").request.terms,
-    answer: question.truth,
-    proof: question.proof ?? "",
-    wrong: question.lie,
-  }));
+  const known = questions
+    .filter(({ pages }) => pages === undefined)
+    .map((question) => ({
+      question: question.text,
+      terms: attemptFor(question, 0, 4, "normal").request.terms,
+      answer: question.truth,
+      proof: question.proof ?? "",
+      wrong: question.lie,
+    }));
   const made = { model: descriptor, engine: "", sampling: "", prompts: "" };
   const measurement = { questions: known, samples: 1, seed: SEED, jobs: 8 };
+  if (known.length === 0) return {};
   const { curves } = await measureModel(model, made, measurement, new AbortController().signal, () => {});
   return curves;
 }

@@ -1,7 +1,5 @@
-import { canonicalAnswer } from "../../agents/core/request/answer.ts";
-import { policiesOf } from "../../agents/core/request/kinds.ts";
-import type { Terms } from "../../agents/core/types.ts";
-import { agrees } from "../../sim/plan.ts";
+import { canonicalAnswer, isSameAnswer } from "../../agents/core/request/answer.ts";
+import { policiesOf, type Asked, type CanonicalAnswer } from "../../agents/core/request/kinds.ts";
 
 /** The judgement of one answer. */
 export interface Mark {
@@ -14,19 +12,20 @@ export interface Mark {
 }
 
 /** `answer`: null if hung. */
-export function markOf(terms: Terms, truth: string, answer: string | null): Mark {
+export function markOf(asked: Asked, truth: string, answer: string | null): Mark {
   if (answer === null) return { status: "hung", grade: 0 };
-  const isRight = agrees(terms, answer, truth);
-  const grade = terms.kind === "policies" ? overlap(terms, answer, truth) : Number(isRight);
+  const [given, right] = [canonicalAnswer(asked, answer), canonicalAnswer(asked, truth)];
+  const isRight = given !== null && right !== null && isSameAnswer(asked.terms, given, right);
+  const grade = asked.terms.kind === "policies" ? overlap(given, right) : Number(isRight);
   return { status: isRight ? "right" : "wrong", grade };
 }
 
 /** Jaccard's index of two sets of policies. */
-function overlap(terms: Terms, answer: string, truth: string): number {
-  const [a, b] = [answer, truth].map((text) => {
-    const canonical = canonicalAnswer({ terms, question: "" }, text);
-    return new Set(canonical === null ? [] : policiesOf(canonical.outcome));
-  }) as [Set<number>, Set<number>];
+function overlap(given: CanonicalAnswer | null, right: CanonicalAnswer | null): number {
+  const [a, b] = [given, right].map((one) => new Set(one === null ? [] : policiesOf(one.outcome))) as [
+    Set<number>,
+    Set<number>,
+  ];
   const union = a.union(b).size;
   return union === 0 ? 0 : a.intersection(b).size / union;
 }

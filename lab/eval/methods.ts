@@ -38,7 +38,7 @@ function fromBaseline(id: string, baseline: Baseline): Method {
     id,
     source: "baseline",
     assurance: null,
-    refuses: () => null,
+    refuses: ({ pages }) => (pages === undefined ? null : "baselines read no sources"),
     async decide(question, committee, panel) {
       const attempt = attemptFor(question, 0, committee.seats, committee.assurance, committee);
       return await baseline(tableOf(attempt, question, committee, panel));

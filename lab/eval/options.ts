@@ -8,7 +8,7 @@ import { ASSURANCES, LIARS, MIXES, SEATINGS, type Grid } from "./conditions.ts";
 import type { Badness } from "./deliberate.ts";
 import { METHODS, type Method } from "./methods.ts";
 import { DEFAULT_MODELS, variantSpecOf, type VariantSpec } from "./models.ts";
-import { HARD_SUITES, SUITE_NAMES, TAUGHT_SUITES, type Suite } from "./suites.ts";
+import { HARD_SUITES, SOURCED_SUITES, SUITE_NAMES, TAUGHT_SUITES, type Suite } from "./suites.ts";
 
 /** What to evaluate, with which models, and for how long. */
 export interface Options extends Grid {
@@ -68,7 +68,8 @@ const LEADING = "clo,escalating,mbft";
 const RECOMMENDED = "clo";
 
 const NOTES = `
-Suites: hard (${HARD_SUITES.join(", ")}), taught (${TAUGHT_SUITES.join(", ")}).
+Suites: hard (${HARD_SUITES.join(", ")}), taught (${TAUGHT_SUITES.join(", ")}),
+sourced (${SOURCED_SUITES.join(", ")}), of which only protocols that read sources decide any.
 Protocols: ${PROTOCOLS.join(", ")}.
 Baselines of the papers, named like protocols: ${BASELINES.join(", ")}.
 Seatings: ${SEATINGS.join(", ")}. Liars: ${LIARS.join(", ")}. Assurances: ${ASSURANCES.join(", ")}. Mixes: ${MIXES.join(", ")}.
@@ -92,7 +93,7 @@ export function commandLine(): StrictCommand {
   return answerOptions(
     toolCommand("eval")
       .description("Lets committees of real seats decide questions with known answers, and counts what it costs.")
-      .requiredOption("--suite <list>", "all, hard, taught, or some of the suites below")
+      .requiredOption("--suite <list>", "all, hard, taught, sourced, or some of the suites below")
       .option("--protocol <list>", "all, or some of the protocols and baselines below", PROTOCOLS.join(","))
       .option("--leading <list>", "the protocols that are tried in more conditions", LEADING)
       .option("--recommended <id>", "the protocol that gets every question with --quick and --full", RECOMMENDED)
@@ -174,16 +175,23 @@ export function optionsFrom(argv: readonly string[]): Options {
     questions: Math.ceil((flags.questions ?? MODES[mode].questions) / suites.length),
     limitSeconds: MODES[mode].limitSeconds,
     json,
-    section: flags.write === true ? mode : null,
+    section: flags.write === true ? sectionFor(mode, suites) : null,
   };
 }
 
+/** What reads sources has a section of its own. */
+function sectionFor(mode: string, suites: readonly Suite[]): string {
+  return suites.every((suite) => SOURCED_SUITES.some((one) => one === suite)) ? "sourced" : mode;
+}
+
 function suitesOf(text: string): readonly Suite[] {
-  const sets = { hard: HARD_SUITES, taught: TAUGHT_SUITES } as const;
-  const words = someOf("suite", text, [...SUITE_NAMES, "hard", "taught"]);
-  return [
-    ...new Set(words.flatMap((word): readonly Suite[] => (word === "hard" || word === "taught" ? sets[word] : [word]))),
-  ];
+  const sets: Readonly<Record<string, readonly Suite[]>> = {
+    hard: HARD_SUITES,
+    taught: TAUGHT_SUITES,
+    sourced: SOURCED_SUITES,
+  };
+  const words = someOf("suite", text, [...SUITE_NAMES, "hard", "taught", "sourced"]);
+  return [...new Set(words.flatMap((word) => sets[word] ?? [word as Suite]))];
 }
 
 function methodsOf(field: string, text: string): readonly Method[] {

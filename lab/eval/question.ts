@@ -3,8 +3,9 @@ import { createRandom } from "../../sim/random.ts";
 import { answerFormOf, type AnswerForm } from "../../agents/core/prompts/task-prompt.ts";
 import { clause, policy, reply } from "./families/cases.ts";
 import { choose, wason } from "./families/choices.ts";
-import type { Drawn, Family, Level } from "./families/drawn.ts";
+import type { Drawn, Family, Level, Pages } from "./families/drawn.ts";
 import { policies, sum } from "./families/numbers.ts";
+import { silent, telling } from "./families/pages.ts";
 import { poisoned } from "./poison.ts";
 import { solutionsOf } from "./solver.ts";
 import type { Suite } from "./suites.ts";
@@ -24,6 +25,8 @@ const FAMILIES: Readonly<Record<Suite, Family>> = {
   clauses: clause(hard([4], 600_000, 200_000)),
   offers: choose(hard([4], 300_000, 100_000)),
   selections: policies(hard([5], 1_000_000, 0)),
+  told: telling(taught(2, 2, 3)),
+  silent: silent(taught(2, 2, 3)),
 };
 
 export interface Question {
@@ -39,6 +42,8 @@ export interface Question {
   readonly poisoned?: string;
   /** Text by which leaders, chairs and roles are drawn; the question's text if absent. */
   readonly drawnBy?: string;
+  /** What the sources show that the text names in its last lines. */
+  readonly pages?: Pages;
   /** Documents that the text names in its last lines (docs/spec/sources.md). */
   readonly documents?: readonly string[];
 }
@@ -58,32 +63,42 @@ export function questionsOf(suite: Suite, count: number, seed: number): readonly
     const drawn = FAMILIES[suite](random);
     const isFit = isTest(drawn.text) && drawn.proof.length <= PROOF_LENGTH && drawn.lie.proof.length <= PROOF_LENGTH;
     const question = isFit ? questionFrom(suite, drawn) : null;
-    // The look-up suite has equally many questions with either answer.
-    const isWanted = suite !== "lookup" || question?.truth === (found.size % 2 === 0 ? "yes" : "no");
+    // Poisoned sources turn one answer more often than the other: these suites have equally many questions with either.
+    const isEven = suite === "lookup" || suite === "told";
+    const isWanted = !isEven || question?.truth === (found.size % 2 === 0 ? "yes" : "no");
     if (question !== null && isWanted && isProven(question)) found.set(drawn.text, question);
   }
   return [...found.values()];
 }
 
 /** True if the solver finds one answer; throws if that is not the family's. */
-function isProven({ suite, text, form, truth }: Question): boolean {
-  const solutions = solutionsOf(suite, text, form);
+function isProven({ suite, text, form, truth, pages }: Question): boolean {
+  const solutions = solutionsOf(suite, text, form, pages?.right);
   if (solutions.length === 1 && solutions[0] !== truth)
     throw new Error(`the family says ${truth} and the solver ${solutions.join()}: ${text}`);
   return solutions.length === 1;
 }
 
-/** True if `split_of` puts the question into the test split. */
+/** True if `split_of` puts the question into the test split, whatever sources it names. */
 export function isTest(text: string): boolean {
-  return createHash("sha256").update(text).digest().readUInt32BE(0) % 10 === 0;
+  const [asked = ""] = text.split("\nsource: ");
+  return createHash("sha256").update(asked).digest().readUInt32BE(0) % 10 === 0;
 }
 
 /** Returns null if the text cannot be poisoned. */
-function questionFrom(suite: Suite, { kind, text, answer, proof, lie }: Drawn): Question | null {
+function questionFrom(suite: Suite, { kind, text, answer, proof, lie, pages }: Drawn): Question | null {
   const question = { suite, text, form: formOf(kind), truth: answer, proof, lie };
+  if (pages === null) return null;
+  if (pages !== undefined)
+    return { ...question, text: [text, ...pages.right.map((_, at) => `source: ${pageName(at)}`)].join("\n"), pages };
   if (suite !== "lookup") return question;
   const read = poisoned(text, answer, proof);
   return read === null || !isTest(read) ? null : { ...question, poisoned: read };
+}
+
+/** How a question names its pages. */
+export function pageName(place: number): string {
+  return `https://page-${place}.example/rules`;
 }
 
 /** Value of the `kind` line of the prompt. */

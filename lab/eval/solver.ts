@@ -9,19 +9,34 @@ import type { Suite } from "./suites.ts";
  * The solver reads a question's text alone, tries every answer that its form allows, and keeps those that fit. It shares
  * the families' vocabulary, and none of their reasoning: where a text can be read in two ways, the answers of both count.
  */
-export function solutionsOf(suite: Suite, text: string, form: AnswerForm): readonly string[] {
-  return SOLVERS[suite](text, form);
+export function solutionsOf(
+  suite: Suite,
+  text: string,
+  form: AnswerForm,
+  pages: readonly string[] = [],
+): readonly string[] {
+  return SOLVERS[suite](text, form, pages);
 }
 
-type Solver = (text: string, form: AnswerForm) => readonly string[];
+type Solver = (text: string, form: AnswerForm, pages: readonly string[]) => readonly string[];
 
 const LETTERS = "ABCDE".split("");
 
-const rulesKept: Solver = (text) => {
-  const found = interpretations(text);
+const rulesKept: Solver = (text) => outcomesOf(interpretations(text));
+
+function outcomesOf(found: readonly Interpretation[]): readonly string[] {
   return ["yes", "no"].filter((answer) =>
     found.some(({ items }) => items.every(({ holds }) => holds) === (answer === "yes")),
   );
+}
+
+/** Applies the rules of every page on the matter that is asked about; if there is none, there is no answer. */
+const rulesTold: Solver = (text, _, pages) => {
+  const [asked = ""] = text.split("\n");
+  const found = pages
+    .flatMap((page) => interpretations(`Rules: ${RULES.exec(page)?.[0] ?? ""} ${asked}`))
+    .filter(({ domain }) => domain.asks.some((ask) => asked.endsWith(ask)));
+  return found.length === 0 ? ["unanswerable"] : outcomesOf(found);
 };
 
 const SOLVERS: Readonly<Record<Suite, Solver>> = {
@@ -37,6 +52,8 @@ const SOLVERS: Readonly<Record<Suite, Solver>> = {
     LETTERS.slice(0, options).filter((_, at) => interpretations(text).some(({ items }) => items[at]?.holds === false)),
   offers: solveOffers,
   selections: solveSelection,
+  told: rulesTold,
+  silent: rulesTold,
 };
 
 /** One rule, applied to the fact that it is read with. */
@@ -52,6 +69,8 @@ interface Interpretation {
 }
 
 const CASE = /^[^:]+: (.+)\. (?:Claim|Case|Facts): (.+?)\. [A-Z]/;
+/** The rules of a page, without its title and notes. */
+const RULES = /\(?1[.)] .+?\.(?= [A-Z]|$)/;
 const RULE_LABEL = /^\(?[1-5A-E][.)] /;
 
 /** All ways to read rules and facts: in every domain that knows the rules, every pairing of facts with rules. */

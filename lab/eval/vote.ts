@@ -1,6 +1,8 @@
 import { canonicalAnswer, groupAnswers, type AnswerGroup } from "../../agents/core/request/answer.ts";
-import { proposePrompt } from "../../agents/core/prompts/task-prompt.ts";
-import type { Attempt, SeatIndex, Terms } from "../../agents/core/types.ts";
+import type { Prompt } from "../../agents/core/prompts/prompt.ts";
+import type { Asked } from "../../agents/core/request/kinds.ts";
+import { grounded } from "../../agents/core/sources/named.ts";
+import type { Attempt, SeatIndex } from "../../agents/core/types.ts";
 import { createRandom } from "../../sim/random.ts";
 import type { Answer } from "./answer-book.ts";
 import type { Result } from "./deliberate.ts";
@@ -16,6 +18,12 @@ export interface Voted extends Pick<Result, "status" | "answer"> {
   readonly tokens: number;
 }
 
+/** What lanes are asked, and say; without `lieOf` all are honest. */
+export interface Sampling {
+  readonly promptOf: (lane: number) => Prompt;
+  readonly lieOf?: LieOf;
+}
+
 /** What a bad lane says instead of its model's answer; null for an honest lane. */
 export type LieOf = (lane: number) => string | null;
 
@@ -28,13 +36,13 @@ export async function selfConsistency(
   attempt: Attempt,
   panel: Panel,
   tokens: number,
-  lieOf: LieOf = () => null,
+  { promptOf, lieOf = () => null }: Sampling,
 ): Promise<Voted> {
   const taken: string[] = [];
   let spent = 0;
   for (let lane = 0; lane < MOST_SAMPLES; lane += STEP) {
     const lanes = Array.from({ length: STEP }, (_, index) => lane + index);
-    const answers = await Promise.all(lanes.map(async (one) => await panel.ask(one, proposePrompt(attempt).small)));
+    const answers = await Promise.all(lanes.map(async (one) => await panel.ask(one, promptOf(one).small)));
     for (const [index, answer] of answers.entries()) {
       const cost = answer.kind === "answered" ? answer.promptTokens + answer.outputTokens : 0;
       if (taken.length > 0 && spent + cost > tokens) return votedOn(attempt, taken, spent);
@@ -45,8 +53,9 @@ export async function selfConsistency(
   return votedOn(attempt, taken, spent);
 }
 
-function votedOn({ request }: Attempt, taken: readonly string[], tokens: number): Voted {
-  return { ...plainVote(request.terms, taken, request.question), samples: taken.length, tokens };
+function votedOn(attempt: Attempt, taken: readonly string[], tokens: number): Voted {
+  const { question } = attempt.request;
+  return { ...plainVote(grounded(attempt).request, taken, question), samples: taken.length, tokens };
 }
 
 /** The text that a model answered; empty if its call failed. */
@@ -55,8 +64,8 @@ export function textOf(answer: Answer): string {
 }
 
 /** The answer of the largest class, of equally large ones one at random; `drawnBy` fixes which. */
-export function plainVote(terms: Terms, texts: readonly string[], drawnBy: string): Pick<Result, "status" | "answer"> {
-  const groups = groupsOf(terms, texts);
+export function plainVote(asked: Asked, texts: readonly string[], drawnBy: string): Pick<Result, "status" | "answer"> {
+  const groups = groupsOf(asked, texts);
   const most = groups[0]?.seats.length;
   if (most === undefined) return { status: "hung", answer: null };
   const equals = groups.filter(({ seats }) => seats.length === most);
@@ -65,10 +74,10 @@ export function plainVote(terms: Terms, texts: readonly string[], drawnBy: strin
 }
 
 /** Returns classes of agreeing answers, the largest first. */
-export function groupsOf(terms: Terms, texts: readonly string[]): readonly AnswerGroup[] {
+export function groupsOf(asked: Asked, texts: readonly string[]): readonly AnswerGroup[] {
   const answers = texts.flatMap((text, seat) => {
-    const answer = canonicalAnswer({ terms, question: "" }, text);
+    const answer = canonicalAnswer(asked, text);
     return answer === null ? [] : [{ seat: seat as SeatIndex, answer }];
   });
-  return groupAnswers(terms, answers).toSorted((a, b) => b.seats.length - a.seats.length);
+  return groupAnswers(asked.terms, answers).toSorted((a, b) => b.seats.length - a.seats.length);
 }

@@ -80,15 +80,15 @@ async function accuracyOf(setting: Setting): Promise<Accuracy> {
   } as const;
   for (const question of questions) {
     const attempt = attemptFor(question, 0, SEATS, "normal");
-    const { terms } = attempt.request;
+    const { request } = attempt;
     const panel = () => createPanel({ book: answers, question, seed, variantOf: () => 0 });
     const firsts = await firstAnswers(answers, question, SEATS, seed);
     const texts = firsts.map((one) => (one.kind === "answered" ? (one.fields["answer"] ?? "") : ""));
-    count(VOTE, markOf(terms, question.truth, plainVote(terms, texts, question.text).answer).status === "right");
+    count(VOTE, markOf(request, question.truth, plainVote(request, texts, question.text).answer).status === "right");
     for (const id of RANKED) {
       const method = METHODS.find((one) => one.id === id) as Method;
       const { answer } = await method.decide(question, committee, panel(), seed);
-      count(id, markOf(terms, question.truth, answer).status === "right");
+      count(id, markOf(request, question.truth, answer).status === "right");
     }
     greedyRight += Number((await greedyAnswer(answers, question)).isRight);
     tell(`${question.suite}: ${JSON.stringify(right)}`);

@@ -70,7 +70,7 @@ export function readTrace(trace: Trace, question: Question): Deliberated {
   const [first] = certified;
   const decisions = certified.map(({ certificate }) => certificate.decision);
   const marks = decisions.map(({ status, answer }) =>
-    markOf(trace.attempt.request.terms, question.truth, status === "hung" ? null : answer),
+    markOf(trace.attempt.request, question.truth, status === "hung" ? null : answer),
   );
   const isComplete = first !== undefined && certified.length === honest.length;
   const worst = (["wrong", "hung", "right"] as const).find((status) => marks.some((mark) => mark.status === status));

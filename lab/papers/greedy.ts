@@ -25,5 +25,5 @@ export async function greedyAnswer(book: AnswerBook, question: Question): Promis
     proposePrompt(attempt).small,
   );
   const text = answer.kind === "answered" ? (answer.fields["answer"] ?? "") : "";
-  return { answer: text, isRight: markOf(attempt.request.terms, question.truth, text).status === "right" };
+  return { answer: text, isRight: markOf(attempt.request, question.truth, text).status === "right" };
 }

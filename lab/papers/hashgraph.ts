@@ -1,10 +1,10 @@
 import { consensusReport } from "../references/hashgraph-report.ts";
 import { protocolById } from "../../agents/core/protocols/index.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
-import type { Terms } from "../../agents/core/types.ts";
-import { agrees } from "../../sim/plan.ts";
+import type { Asked } from "../../agents/core/request/kinds.ts";
 import { planFor } from "../eval/deliberate.ts";
 import { badSeats } from "../eval/evaluate.ts";
+import { markOf } from "../eval/mark.ts";
 import { questionsOf, type Question } from "../eval/question.ts";
 import type { Suite } from "../eval/suites.ts";
 import { plainVote } from "../eval/vote.ts";
@@ -66,27 +66,30 @@ async function coursesOf(setting: Setting): Promise<readonly Course[]> {
 
 export function courseOf(deliberated: Deliberated, greedy: Greedy): Course {
   const { question, trace, tally, status, answer } = deliberated;
-  const { terms } = trace.attempt.request;
+  const { request } = trace.attempt;
   const report = consensusReport(trace.attempt, tally);
   const firsts = report.rounds[0]?.answers.map((one) => one.answer) ?? [];
   return {
     suite: question.suite,
     firsts: firsts.length,
-    firstsRight: countRight(terms, firsts, question),
+    firstsRight: countRight(request, firsts, question),
     isUnanimous: report.rounds[0]?.isUnanimous === true,
-    voteIsRight: countRight(terms, [plainVote(terms, firsts, question.text).answer ?? ""], question) === 1,
+    voteIsRight: countRight(request, [plainVote(request, firsts, question.text).answer ?? ""], question) === 1,
     greedyIsRight: greedy.isRight,
     status,
     rounds: report.rounds.length,
     path: report.path,
     changed: new Set(report.rounds.flatMap(({ changed }) => changed)).size,
     oscillating: report.oscillating.length,
-    facts: terms.kind === "policies" ? factsOf(terms, { firsts, greedy: greedy.answer, answer }, question.truth) : null,
+    facts:
+      request.terms.kind === "policies"
+        ? factsOf(request.terms, { firsts, greedy: greedy.answer, answer }, question.truth)
+        : null,
   };
 }
 
-function countRight(terms: Terms, answers: readonly string[], { truth }: Question): number {
-  return answers.filter((answer) => agrees(terms, answer, truth)).length;
+function countRight(asked: Asked, answers: readonly string[], { truth }: Question): number {
+  return answers.filter((answer) => markOf(asked, truth, answer).status === "right").length;
 }
 
 /**

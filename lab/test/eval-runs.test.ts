@@ -13,6 +13,7 @@ import { readPrompt, respond } from "../../sim/model.ts";
 import { createAnswerBook } from "../eval/answer-book.ts";
 import { attemptFor } from "../eval/attempt.ts";
 import { badSeats, tryQuestion } from "../eval/evaluate.ts";
+import { firstPrompt } from "../eval/first-prompt.ts";
 import { poisoned } from "../eval/poison.ts";
 import { formOf, questionsOf, type Question } from "../eval/question.ts";
 import { selfConsistency } from "../eval/vote.ts";
@@ -35,9 +36,12 @@ import {
 
 describe("eval: self-consistency", () => {
   it("takes as many samples as the tokens pay for, at least one", async () => {
+    const attempt = attemptFor(question, 0, 4, "normal");
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 0, max: 800 }), async (tokens) => {
-        const vote = await selfConsistency(attemptFor(question, 0, 4, "normal"), panelOf(truthful()), tokens);
+        const vote = await selfConsistency(attempt, panelOf(truthful()), tokens, {
+          promptOf: () => firstPrompt(attempt, question),
+        });
         assert.equal(vote.samples, Math.min(64, Math.max(1, Math.floor(tokens / 10))));
         assert.equal(vote.tokens, 10 * vote.samples);
       }),

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { canonicalAnswer } from "../../agents/core/request/answer.ts";
-import { agrees } from "../../sim/plan.ts";
+import { grounded } from "../../agents/core/sources/named.ts";
 import { attemptFor } from "../eval/attempt.ts";
 import { markOf } from "../eval/mark.ts";
 import { byzantineOf, optionsFrom } from "../eval/options.ts";
@@ -35,7 +35,7 @@ import {
   assertClose,
   assertWithin,
 } from "../../test/support/assertions.ts";
-import { PLAIN } from "./support/evaluation.ts";
+import { PLAIN, asked } from "./support/evaluation.ts";
 
 const [question] = questionsOf("arithmetic", 1, 1) as [ReturnType<typeof questionsOf>[number]];
 const { terms } = attemptFor(question, 0, 4, "normal").request;
@@ -151,28 +151,28 @@ describe("eval: a mean of equal grades", () => {
 
 describe("eval: marks", () => {
   it("are right, wrong or hung, by canonical answers", () => {
-    assert.deepEqual(markOf(terms, "63", "063"), { status: "right", grade: 1 });
-    assert.deepEqual(markOf(terms, "63", "53"), { status: "wrong", grade: 0 });
-    assert.deepEqual(markOf(terms, "63", null), { status: "hung", grade: 0 });
+    assert.deepEqual(markOf(asked, "63", "063"), { status: "right", grade: 1 });
+    assert.deepEqual(markOf(asked, "63", "53"), { status: "wrong", grade: 0 });
+    assert.deepEqual(markOf(asked, "63", null), { status: "hung", grade: 0 });
   });
 
   it("grade policies by the share that both name of all that either names", () => {
     const policies = { ...terms, ...formOf("policies A-E") };
-    assert.deepEqual(markOf(policies, "A,B,C", "C,A,B"), { status: "right", grade: 1 });
-    assert.deepEqual(markOf(policies, "A,B,C", "B,C,D"), { status: "wrong", grade: 0.5 });
-    assert.equal(markOf(policies, "A", "B").grade, 0);
+    assert.deepEqual(markOf({ ...asked, terms: policies }, "A,B,C", "C,A,B"), { status: "right", grade: 1 });
+    assert.deepEqual(markOf({ ...asked, terms: policies }, "A,B,C", "B,C,D"), { status: "wrong", grade: 0.5 });
+    assert.equal(markOf({ ...asked, terms: policies }, "A", "B").grade, 0);
   });
 });
 
 describe("eval: a plain vote", () => {
   it("takes the most frequent answer; a reply that is no answer has no vote", () => {
-    assert.equal(plainVote(terms, ["53", "63", "nonsense", "63"], "").answer, "63");
-    assert.equal(plainVote(terms, ["", "x"], "").status, "hung");
+    assert.equal(plainVote(asked, ["53", "63", "nonsense", "63"], "").answer, "63");
+    assert.equal(plainVote(asked, ["", "x"], "").status, "hung");
   });
 
   it("breaks ties at random, and on the same question alike", () => {
     const drawn = (order: readonly string[], number: number): string | null =>
-      plainVote(terms, order, `question ${number}`).answer;
+      plainVote(asked, order, `question ${number}`).answer;
     const all = Array.from({ length: 400 }, (_, number) => drawn(["53", "63", "63", "53", "7"], number));
     assertWithin(all.filter((answer) => answer === "53").length, 150, 250);
     assert.equal(all.includes("7"), false);
@@ -214,10 +214,9 @@ describe("eval: questions", () => {
       assert.deepEqual(questionsOf(suite, 3, 1), drawn.slice(0, 3));
       assert.notDeepEqual(questionsOf(suite, 3, 2), drawn.slice(0, 3));
       for (const { form, text, truth, lie } of drawn) {
-        const { request } = attemptFor({ ...question, form, text }, 0, 4, "normal");
-        const asked = request.terms;
-        assert.equal(agrees(asked, truth, truth), true, `${suite}: ${truth}`);
-        assert.equal(agrees(asked, truth, lie.answer), false, `${suite}: ${truth} and ${lie.answer}`);
+        const { request } = grounded(attemptFor({ ...question, form, text }, 0, 4, "normal"));
+        assert.equal(markOf(request, truth, truth).status, "right", `${suite}: ${truth}`);
+        assert.equal(markOf(request, truth, lie.answer).status, "wrong", `${suite}: ${truth} and ${lie.answer}`);
         assert.notEqual(canonicalAnswer(request, lie.answer), null, lie.answer);
         assert.notEqual(lie.proof, "");
       }
@@ -233,11 +232,16 @@ describe("eval: questions", () => {
 
   it("are proven by the solver to have one answer, and it is neither the lie's nor a poisoned source's", () => {
     for (const suite of SUITE_NAMES)
-      for (const { text, form, truth, lie, poisoned: read } of questionsOf(suite, 60, 4)) {
-        assert.deepEqual(solutionsOf(suite, text, form), [truth], text);
+      for (const { text, form, truth, lie, poisoned: read, pages } of questionsOf(suite, 60, 4)) {
+        assert.deepEqual(solutionsOf(suite, text, form, pages?.right), [truth], text);
         assert.notEqual(lie.answer, truth);
         if (read !== undefined)
           assert.deepEqual(solutionsOf(suite, read, form), [truth === "yes" ? "no" : "yes"], read);
+        if (pages !== undefined) {
+          const [fooled, ...more] = solutionsOf(suite, text, form, pages.poisoned);
+          assert.deepEqual(more, []);
+          assert.equal(fooled, lie.answer, text);
+        }
       }
   });
 

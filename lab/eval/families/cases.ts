@@ -135,26 +135,33 @@ interface Item {
   readonly reason: string;
 }
 
-interface Case {
+export interface Case {
   readonly domain: Domain;
   readonly items: readonly Item[];
   /** Indices of rules that do not hold, ascending. */
   readonly broken: readonly number[];
   /** Names of the rules in a trace. */
   readonly names: readonly string[];
-  /** Rules and facts without title and question. */
-  readonly told: string;
+  /** "(1) refunds within 30 days; (2) item unused." */
+  readonly rules: string;
+  /** "Claim: day 12, unused." */
+  readonly facts: string;
+}
+
+/** A case of which half keep all rules. */
+export function yesNoCase(random: Random, level: Level): Case {
+  return drawCase(random, level, brokenRules(150_000), NUMBERS);
 }
 
 /** The question whether it may be paid. */
 export function policy(level: Level): Family {
   return (random) => {
-    const drawn = drawCase(random, level, brokenRules(150_000), NUMBERS);
+    const drawn = yesNoCase(random, level);
     const { domain, broken } = drawn;
     const isRight = broken.length === 0;
     return {
       kind: "boolean",
-      text: `${random.pick(domain.titles)}: ${drawn.told} ${random.pick(domain.asks)}`,
+      text: `${random.pick(domain.titles)}: ${drawn.rules} ${drawn.facts} ${random.pick(domain.asks)}`,
       answer: isRight ? "yes" : "no",
       proof: proofOf(drawn),
       lie: { answer: isRight ? "no" : "yes", proof: liedOn(random, drawn).proof },
@@ -172,7 +179,7 @@ export function reply(level: Level): Family {
     const lied = liedOn(random, drawn);
     return {
       kind: "text",
-      text: `${title}: ${drawn.told} ${random.chance(400_000) ? `${random.pick(domain.asks)} ` : ""}${ending}`,
+      text: `${title}: ${drawn.rules} ${drawn.facts} ${random.chance(400_000) ? `${random.pick(domain.asks)} ` : ""}${ending}`,
       answer: replyOf(drawn, broken[0] ?? null),
       proof: proofOf(drawn),
       lie: { answer: replyOf(drawn, lied.at), proof: lied.proof },
@@ -189,7 +196,7 @@ export function clause(level: Level): Family {
     const other = random.pick(items.map((_, index) => index).filter((index) => index !== at));
     return {
       kind: `choice A-${names[items.length - 1] as string}`,
-      text: `${random.pick(BROKEN_TITLES)}: ${drawn.told} ${random.pick(BROKEN_ASKS)}`,
+      text: `${random.pick(BROKEN_TITLES)}: ${drawn.rules} ${drawn.facts} ${random.pick(BROKEN_ASKS)}`,
       answer: names[at] as string,
       proof: proofOf(drawn),
       lie: { answer: names[other] as string, proof: traceOf(drawn, other, [at, other]) },
@@ -228,7 +235,7 @@ function drawCase(random: Random, level: Level, breaksOf: (random: Random) => nu
   const facts = items.map(({ fact }) => fact);
   const told = (random.chance(350_000) ? random.shuffled(facts) : facts).join(", ");
   const claim = random.pick(["Claim", "Case", "Facts"]);
-  return { domain, items, broken, names: naming.inTrace, told: `${rules.join("; ")}. ${claim}: ${told}.` };
+  return { domain, items, broken, names: naming.inTrace, rules: `${rules.join("; ")}.`, facts: `${claim}: ${told}.` };
 }
 
 function itemOf(random: Random, level: Level, [texts, bound, facts, [low, high], words]: Clause, holds: boolean): Item {
@@ -254,12 +261,12 @@ function itemOf(random: Random, level: Level, [texts, bound, facts, [low, high],
 }
 
 /** The trace up to the first rule that fails. */
-function proofOf(drawn: Case): string {
+export function proofOf(drawn: Case): string {
   return traceOf(drawn, drawn.broken[0] ?? drawn.items.length - 1, []);
 }
 
 /** Returns a trace that ends in the wrong judgement, and the rule that it claims to be broken; null if it has none. */
-function liedOn(random: Random, drawn: Case): { readonly at: number | null; readonly proof: string } {
+export function liedOn(random: Random, drawn: Case): { readonly at: number | null; readonly proof: string } {
   const { items, broken } = drawn;
   if (broken.length > 0) return { at: null, proof: traceOf(drawn, items.length - 1, broken) };
   const at = random.below(items.length);

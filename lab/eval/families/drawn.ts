@@ -8,6 +8,14 @@ export interface Drawn {
   readonly answer: string;
   readonly proof: string;
   readonly lie: { readonly answer: string; readonly proof: string };
+  /** What its sources show; null if no page can be poisoned so that the answer turns. Absent: it names no sources. */
+  readonly pages?: Pages | null;
+}
+
+/** What the sources of a question show: to everybody, and to a seat that is shown a poisoned page. */
+export interface Pages {
+  readonly right: readonly string[];
+  readonly poisoned: readonly string[];
 }
 
 /** Draws one question. */

@@ -22,7 +22,8 @@ export const question: Question = {
   truth: "63",
   lie: { answer: "53", proof: "25+38: 5+8=13; 2+3=5; 53" },
 };
-export const { terms } = attemptFor(question, 0, 4, "normal").request;
+export const { request: asked } = attemptFor(question, 0, 4, "normal");
+export const { terms } = asked;
 
 /** Answers with the current mind's answer, after some real time; every answer costs 10 tokens. */
 export function bookOf(mindOf: (user: string) => Mind, realMs = 0): AnswerBook {
