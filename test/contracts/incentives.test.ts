@@ -323,3 +323,19 @@ describe("nobody gains", () => {
     expect(await creditOf(mallory)).to.equal(45n + 4n);
   });
 });
+
+/** What docs/economics.md says first, under "What does not hold". */
+describe("what does not hold", () => {
+  it("ADR 11: a committee of which no seat earns costs its asker gas alone, decided or not", async () => {
+    const { world, earned, spent, settle } = await loadFixture(playground);
+    for (const said of [{}, unanswerable, hung])
+      await settle(await decide(world, await ask(world, { fee: 8n }), { ...said, shares: "0x00000000" }));
+    expect(await earned()).to.equal(0n);
+    expect(await spent()).to.equal(0n);
+    // Nor does another committee of the same request, for which an attempt that could read nothing uses up a retry.
+    const first = await decide(world, await ask(world, { fee: 12n, retries: 1 }), { ...hung, shares: "0x00000000" });
+    await settle(await decide(world, first.reopened!));
+    expect(await earned()).to.equal(8n);
+    expect(await spent()).to.equal(8n);
+  });
+});
