@@ -135,9 +135,9 @@ library AgentBook {
         require(_touch(agentId, self.records[agentId], account) != 0, IAgentRegistry.NoSharesDue(agentId, account));
     }
 
-    /// @notice Slashes the agent, see `StakePool.slash`. A slash makes an agent that is not active exit. Otherwise the
-    /// agent could have the evidence against it consumed while almost nothing is at stake, then bond and be drawn for
-    /// the same request.
+    /// @notice Slashes the agent, see `StakePool.slash`. A slash makes an agent exit whose operator has less than the minimum.
+    /// Otherwise the agent could have the evidence against it consumed while almost nothing is at stake, then bond and be drawn
+    /// for the same request. One that sleeps has its stake.
     /// @param ppm what it loses, in parts per million of its stake
     /// @param most the most that it loses, at most a uint128; rounded down to a part per million of its stake, so that both pots
     /// lose the same part, and then up to a unit in each
@@ -155,9 +155,11 @@ library AgentBook {
             uint256 stake = uint256(pool.bonded.assets) + pool.unbonding.assets;
             if (stake * ppm > most * PPM_ONE) ppm = (most * PPM_ONE) / stake;
         }
+        // Who is active has the minimum.
+        bool lacksStake = record.position == 0 && pool.bondedOf(record.operator) < rules.minStake;
         (bonded, unbonding, ownLoss) = pool.slash(record.operator, ppm);
         AgentAccount account = record.account;
-        if (record.position == 0 && !account.exited()) {
+        if (lacksStake && !account.exited()) {
             record.account = account.withExited();
             emit IAgentRegistry.AgentExited(agentId);
         }
