@@ -21,7 +21,7 @@ library AgentBook {
     using StakePool for StakePool.State;
 
     /// @param account all that a settlement writes, in a slot of its own. `exited` means that the reputation once fell
-    /// below EXIT_REPUTATION, or that the agent was slashed while it was not active
+    /// below EXIT_REPUTATION, or that the agent was slashed while its operator had less than the minimum
     /// @param position position of the agent among the candidates, see `Candidates`; 0 = the agent is not active
     /// @param offered the account that may become the operator; 0 = the operator offers the agent to nobody
     /// @param commission the operator's part of the pay, in parts per million
