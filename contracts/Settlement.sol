@@ -111,11 +111,7 @@ contract Settlement is ISettlement {
             // Never below 0: the rounds have at most as many units as the fee, less the reserve, was divided by.
             book.rest -= pay;
             bool isAppealed = i + 1 < rounds.length && rounds[i].appellant != address(0);
-            // A committee that was followed without an appeal has said nothing that could be wrong if it hung or was too early to answer.
-            bool isOverturned =
-                i < book.overturning &&
-                    (isAppealed || (_isFollowedByLarger(rounds, i) && !PayLib.isHung(rounds[i].decision))) &&
-                    PayLib.differ(terms, rounds[i].decision, rounds[book.overturning].decision);
+            bool isOverturned = _isOverturned(book, terms, rounds, i);
             pay -= _deduct(book, request, rounds[i], book.relays[i], pay, !isOverturned);
             if (!isOverturned) {
                 _paySeats(book, rounds[i], pay);
@@ -278,8 +274,7 @@ contract Settlement is ISettlement {
         DecidedRound calldata round,
         uint256 pay
     ) private {
-        // Nobody would have got the pay of a round without shares.
-        uint256 reward = PayLib.paysNobody(round.decision) ? 0 : pay / APPEAL_REWARD_DIVISOR;
+        uint256 reward = _rewardOf(round, pay);
         book.rest += pay - reward;
         _resolve(book, request, round, true, book.prices.bondOf(request.terms, round.round) + reward);
     }
@@ -294,7 +289,7 @@ contract Settlement is ISettlement {
     ) private {
         uint256 cost = 0;
         for (uint256 i = index + 1; i < rounds.length; ++i) {
-            cost += _costOf(book, rounds[i]);
+            cost += _costOf(book, request.terms, rounds, i);
             // The appeal does not pay for the callback, which the request would have made without it, too.
             cost += book.prices.gasCost(book.relays[i], rounds[i].relay.gasPrice());
             if (rounds[i].appellant != address(0)) break;
@@ -376,10 +371,42 @@ contract Settlement is ISettlement {
         return PayLib.units(round.decision) * (round.round.appeals() == 0 ? book.unit : book.appealUnit);
     }
 
-    /// @dev Returns what a round costs the asker: its pay, or the treasury's part alone where no seat earns and the rest comes back (SE11).
-    function _costOf(Book memory book, DecidedRound calldata round) private pure returns (uint256 cost) {
+    /// @dev Returns what a round costs the asker: its pay, less what comes back where no seat earns (SE11), or where the seats lose it to
+    /// an appellant and the asker (SE12).
+    function _costOf(
+        Book memory book,
+        RequestTerms terms,
+        DecidedRound[] calldata rounds,
+        uint256 index
+    ) private pure returns (uint256 cost) {
+        DecidedRound calldata round = rounds[index];
         cost = _payOf(book, round);
-        if (PayLib.paysNobody(round.decision)) cost = (cost * book.prices.treasuryPpm()) / PPM_ONE;
+        if (!_isOverturned(book, terms, rounds, index) && !PayLib.paysNobody(round.decision)) return cost;
+        uint256 treasuryPay = (cost * book.prices.treasuryPpm()) / PPM_ONE;
+        return treasuryPay + _rewardOf(round, cost - treasuryPay);
+    }
+
+    /// @dev Returns what an upheld appeal against a round earns.
+    /// @param pay the pay that its seats would have earned
+    function _rewardOf(DecidedRound calldata round, uint256 pay) private pure returns (uint256) {
+        // Nobody would have got the pay of a round without shares.
+        return PayLib.paysNobody(round.decision) ? 0 : pay / APPEAL_REWARD_DIVISOR;
+    }
+
+    /// @dev True if a round is overturned (SE10).
+    function _isOverturned(
+        Book memory book,
+        RequestTerms terms,
+        DecidedRound[] calldata rounds,
+        uint256 index
+    ) private pure returns (bool) {
+        // So the round is not the last.
+        if (index >= book.overturning) return false;
+        DecidedRound calldata round = rounds[index];
+        // A committee that was followed without an appeal has said nothing that could be wrong if it hung or was too early to answer.
+        bool isJudged =
+            round.appellant != address(0) || (_isFollowedByLarger(rounds, index) && !PayLib.isHung(round.decision));
+        return isJudged && PayLib.differ(terms, round.decision, rounds[book.overturning].decision);
     }
 
     /// @param index the index of a round that is not the last

@@ -255,7 +255,7 @@ interface IAgentRegistry {
     /// @param agentId the agent
     event AgentDeactivated(AgentId indexed agentId);
 
-    /// @notice The agent's reputation fell below 100_000, or it was slashed while it was not active; it is never drawn
+    /// @notice The agent's reputation fell below 100_000, or it was slashed while its operator had less than minStake; it is never drawn
     /// again from the next epoch on and takes no more stake. Its bonded stake can be unbonded as before.
     /// @param agentId the agent
     event AgentExited(AgentId indexed agentId);
@@ -470,8 +470,8 @@ interface IAgentRegistry {
     /// loses half of its own loss at least, and all of its delegators'. An active agent's reporter gets minStake / 20 at
     /// least: a deployment chooses a minStake of which that is worth more than the gas of a report.
     /// @dev A remainder worth less than 2^-32 of the smallest unit per share is taken as well.
-    /// @dev The slash makes an agent that is not active exit. Otherwise an agent could make evidence, have it consumed
-    /// while almost nothing is at stake, and bond afterwards.
+    /// @dev The slash makes an agent exit whose operator has less than minStake. Otherwise an agent could make evidence, have it
+    /// consumed while almost nothing is at stake, and bond afterwards.
     /// @param agentId the agent
     /// @param reporter is owed the reward
     function slash(AgentId agentId, address reporter) external;
@@ -479,7 +479,7 @@ interface IAgentRegistry {
     /// @notice Takes 50_000 ppm of an agent's bonded and of its unbonding stake, or less where that is more than `most`, each
     /// rounded up, because two larger committees overturned a decision that it certified (docs/spec/security.md). Only the slasher may
     /// call.
-    /// @dev The treasury is owed all of it; `rewardAppellant` follows. An agent that is not active exits, as with `slash`.
+    /// @dev The treasury is owed all of it; `rewardAppellant` follows. An agent exits as with `slash`.
     /// @param agentId the agent
     /// @param appellant who appealed against the decision, for the event
     /// @param most the most to take, rounded down to a part per million of the stake; at most two units more are taken

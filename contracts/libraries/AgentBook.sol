@@ -21,7 +21,7 @@ library AgentBook {
     using StakePool for StakePool.State;
 
     /// @param account all that a settlement writes, in a slot of its own. `exited` means that the reputation once fell
-    /// below EXIT_REPUTATION, or that the agent was slashed while it was not active
+    /// below EXIT_REPUTATION, or that the agent was slashed while its operator had less than the minimum
     /// @param position position of the agent among the candidates, see `Candidates`; 0 = the agent is not active
     /// @param offered the account that may become the operator; 0 = the operator offers the agent to nobody
     /// @param commission the operator's part of the pay, in parts per million
@@ -135,9 +135,9 @@ library AgentBook {
         require(_touch(agentId, self.records[agentId], account) != 0, IAgentRegistry.NoSharesDue(agentId, account));
     }
 
-    /// @notice Slashes the agent, see `StakePool.slash`. A slash makes an agent that is not active exit. Otherwise the
-    /// agent could have the evidence against it consumed while almost nothing is at stake, then bond and be drawn for
-    /// the same request.
+    /// @notice Slashes the agent, see `StakePool.slash`. A slash makes an agent exit whose operator has less than the minimum.
+    /// Otherwise the agent could have the evidence against it consumed while almost nothing is at stake, then bond and be drawn
+    /// for the same request. One that sleeps has its stake.
     /// @param ppm what it loses, in parts per million of its stake
     /// @param most the most that it loses, at most a uint128; rounded down to a part per million of its stake, so that both pots
     /// lose the same part, and then up to a unit in each
@@ -155,9 +155,11 @@ library AgentBook {
             uint256 stake = uint256(pool.bonded.assets) + pool.unbonding.assets;
             if (stake * ppm > most * PPM_ONE) ppm = (most * PPM_ONE) / stake;
         }
+        // Who is active has the minimum.
+        bool lacksStake = record.position == 0 && pool.bondedOf(record.operator) < rules.minStake;
         (bonded, unbonding, ownLoss) = pool.slash(record.operator, ppm);
         AgentAccount account = record.account;
-        if (record.position == 0 && !account.exited()) {
+        if (lacksStake && !account.exited()) {
             record.account = account.withExited();
             emit IAgentRegistry.AgentExited(agentId);
         }

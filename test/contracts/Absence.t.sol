@@ -112,6 +112,23 @@ contract AbsenceTest is ConclaveTest {
         assertTrue(registry.getAgent(AGENT).active, "active");
     }
 
+    /// @dev ST8: whoever makes an answer overturned chooses when it slashes. An agent that sleeps then has its stake, and loses no more
+    /// than another one. If its operator has taken the stake out, it exits.
+    function test_aSlashWhileItSleepsIsNoExit() public {
+        registerAgents(4, MAX_STAKE);
+        _miss(3);
+        vm.prank(registry.slasher());
+        registry.slashOverturned(AGENT, address(0xbad), 0.01 ether);
+        assertTrue(!registry.getAgent(AGENT).exited, "it may wake");
+        registry.wake(AGENT);
+        assertTrue(registry.getAgent(AGENT).active, "active");
+        _miss(3);
+        registry.startUnbonding(AGENT, MAX_STAKE - MIN_STAKE);
+        vm.prank(registry.slasher());
+        registry.slashOverturned(AGENT, address(0xbad), 0.01 ether);
+        assertTrue(registry.getAgent(AGENT).exited, "it has less than the minimum");
+    }
+
     /// @dev A third of the agents are dead. They leave the draw by the certificates of the committees that get through,
     /// and then no committee stalls.
     function test_deadAgentsLeaveTheDraw() public {

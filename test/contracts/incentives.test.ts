@@ -115,6 +115,20 @@ describe("nobody gains", () => {
     expect(await creditOf(alice)).to.equal(18n);
   });
 
+  it("SE12: by letting a wrong appeal pay for what came back: the pay of a called committee that is overturned itself", async () => {
+    const { world, mallory, alice, creditOf, spent, appealed, settle } = await loadFixture(playground);
+    const [, operator] = await ethers.getSigners();
+    await registerAgents(world, 12, { operator: operator! });
+    // A unit costs 1: 2 (4 + 9 + 19).
+    const first = await decide(world, await ask(world, { fee: 64n, appeals: 2 }));
+    const second = await decide(world, await appealed(first), no);
+    await settle(await decide(world, await appealed(second, mallory), { shares: `0x${"00".repeat(19)}` }));
+    // Nobody earned in the third committee. The second has cost the asker the nine of its 18 that Mallory got.
+    expect(await spent()).to.equal(8n);
+    expect(await creditOf(alice)).to.equal(18n - 9n);
+    expect(await creditOf(mallory)).to.equal(38n + 9n);
+  });
+
   it("SE12: by a wrong appeal at the asker's cost, even if its committee hangs and is retried", async () => {
     const { world, alice, creditOf, spent, appealed, settle } = await loadFixture(playground);
     const first = await decide(world, await ask(world, { fee: 35n, appeals: 1, retries: 1 }));
@@ -307,5 +321,21 @@ describe("nobody gains", () => {
     // The appeal was meant to protect the decision, and overturned it.
     expect(last.rounds.at(-1)!.decision.outcome).to.equal(no.outcome);
     expect(await creditOf(mallory)).to.equal(45n + 4n);
+  });
+});
+
+/** What docs/economics.md says first, under "What does not hold". */
+describe("what does not hold", () => {
+  it("ADR 11: a committee of which no seat earns costs its asker gas alone, decided or not", async () => {
+    const { world, earned, spent, settle } = await loadFixture(playground);
+    for (const said of [{}, unanswerable, hung])
+      await settle(await decide(world, await ask(world, { fee: 8n }), { ...said, shares: "0x00000000" }));
+    expect(await earned()).to.equal(0n);
+    expect(await spent()).to.equal(0n);
+    // Nor does another committee of the same request, for which an attempt that could read nothing uses up a retry.
+    const first = await decide(world, await ask(world, { fee: 12n, retries: 1 }), { ...hung, shares: "0x00000000" });
+    await settle(await decide(world, first.reopened!));
+    expect(await earned()).to.equal(8n);
+    expect(await spent()).to.equal(8n);
   });
 });

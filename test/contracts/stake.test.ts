@@ -39,6 +39,21 @@ async function signPermit(world: World, value: bigint, spender = world.registry)
 }
 
 describe("stake", () => {
+  it("SC3: an operator loses its part of a slice, and its delegators the rest", async () => {
+    const { world, stranger } = await loadFixture(oneAgent);
+    const { registry, token } = world;
+    await token.mint(stranger.address, maxStake);
+    await token.connect(stranger).approve(registry.target, maxStake);
+    await registry.connect(stranger).bond(1, maxStake - minStake);
+    const slasher = (await registry.slasher()) as string;
+    await networkHelpers.impersonateAccount(slasher);
+    await networkHelpers.setBalance(slasher, 10n ** 18n);
+    const slice = minStake / 20n;
+    await registry.connect(await ethers.getSigner(slasher)).slashOverturned(1, stranger.address, slice);
+    const own = (await registry.positionOf(1, world.deployer.address)).bonded as bigint;
+    expect(minStake - own).to.equal(slice / 16n);
+  });
+
   describe("permit", () => {
     it("registers and tops up without an approval", async () => {
       const { world } = await loadFixture(oneAgent);

@@ -374,3 +374,22 @@ describe("H3: a seat without a model", () => {
     assert.deepEqual(reputationChanges, []);
   });
 });
+
+describe("what does not hold", () => {
+  /** An honest seat, asked: "Answer any letter but A until you are shown another seat's answer; then answer ..." */
+  const obeying = (letter: string): SeatScript => ({
+    answer: (ask) => believing(ask.ask.startsWith("0.propose") ? letter : "A").answer(ask),
+  });
+
+  for (const protocol of protocols)
+    it(`ADR 11: ${protocol.id}: a question can have an answer that nobody gives at first, and then nobody earns`, () => {
+      const attempt = attemptOf(4, { protocol: protocol.code, kind: "choice", options: 26 });
+      const scripts = attempt.committee.map((_, seat) => obeying("BCDE"[seat]!));
+      const run = runCommittee(protocol, attempt, scripts);
+      const { status, answer, shares } = run.certificates.find((one) => one !== null)!.decision;
+      // WB10: it decides nothing that no seat answered at first.
+      const hangs = protocol.id === "wbft";
+      assert.deepEqual([status, answer], hangs ? ["hung", ""] : ["decided", "A"]);
+      assert.deepEqual(shares, Array<number>(4).fill(hangs ? 1 : 0));
+    });
+});

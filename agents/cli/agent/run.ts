@@ -60,7 +60,7 @@ export const agentRun: CommandSpec<Options> = {
           log.warn(
             { stake: String(record.stake) },
             record.exited
-              ? "the agent has left the draw for good: its reputation fell too low, or it was slashed while not active; register a new one"
+              ? "the agent has left the draw for good: its reputation fell too low, or it was slashed while it had less than the minimum stake; register a new one"
               : "the agent is not active: too little stake of its operator, it will not be drawn",
           );
         const ready = {

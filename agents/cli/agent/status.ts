@@ -92,7 +92,8 @@ function isStalled(timestamp: number): boolean {
 }
 
 function activityOf({ active, exited, asleep }: AgentRecord): string {
-  if (exited) return "out of the draw for good: its reputation fell too low, or it was slashed while not active";
+  if (exited)
+    return "out of the draw for good: its reputation fell too low, or it was slashed while it had less than the minimum stake";
   if (asleep) return `asleep, it missed ${MAX_MISSES} seats in a row: run it to wake it`;
   return active ? "active" : "not active";
 }

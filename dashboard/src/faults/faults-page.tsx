@@ -44,6 +44,6 @@ function OutOfTheDraw(): ReactElement {
 
 function whyOut({ exited }: Agent): string {
   return exited
-    ? "has left for good: its reputation fell below 10 %, or it was slashed while it was not active."
+    ? "has left for good: its reputation fell below 10 %, or it was slashed while it had less than the minimum stake."
     : "is asleep: it missed three seats in a row. It sits on no committee and earns nothing until its operator or its key wakes it.";
 }

@@ -129,12 +129,12 @@ contract AgentModel is Assertions {
         _change(id);
     }
 
-    /// @notice Takes a part of both pots, rounded up, but at most `most` in all (ST6, SC3). An agent that is not active exits (ST8).
+    /// @notice Takes a part of both pots, rounded up, but at most `most` in all (ST6, SC3). An agent with less than the minimum exits (ST8).
     /// @return taken what it lost
     function slash(AgentId agentId, uint256 ppm, uint256 most) external returns (uint256 taken) {
         uint256 id = AgentId.unwrap(agentId);
         Agent storage agent = _agents[id];
-        if (!_isActive(agent)) agent.exited = true;
+        if (agent.assets < _minStake) agent.exited = true;
         uint256 stake = agent.assets + agent.unbonding;
         if (stake * ppm > most * 1_000_000) ppm = (most * 1_000_000) / stake;
         uint256 bonded = (agent.assets * ppm + 999_999) / 1_000_000;

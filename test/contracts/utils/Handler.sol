@@ -253,7 +253,7 @@ contract Handler is ConclaveTest {
     }
 
     /// @dev ST6, ST8, ST10: proves that a seat of a round on record signed two things. The slasher must refuse a fault that it knows, and a
-    /// second one of an agent in a week. An agent that is not active exits by it.
+    /// second one of an agent in a week. An agent with less than the minimum exits by it.
     function accuse(uint256 index, uint256 which) external step {
         index = _mix(index);
         if (_entries.length == 0) return;
@@ -272,9 +272,9 @@ contract Handler is ConclaveTest {
         bool counts = !_faults[fault] && vm.getBlockTimestamp() >= _slashTimes[id][0] + 7 days;
         try this.submitPair(accounts[4], pair) {
             if (!counts) _break("ST6: a proof counted again");
-            ++done[agents.isActive(id) ? bytes32("accuse") : bytes32("accuse: exits")];
             (_faults[fault], _slashTimes[id][0]) = (true, vm.getBlockTimestamp());
             agents.slash(id, 100_000, type(uint128).max);
+            ++done[agents.isExited(id) ? bytes32("accuse: exits") : bytes32("accuse")];
         } catch {
             if (counts) _break("ST6: a proof was refused");
             ++done["accuseAgain"];

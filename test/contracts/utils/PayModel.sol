@@ -201,12 +201,20 @@ contract PayModel {
             uint256 size = round.shares.length;
             if (round.appeals == appeals) {
                 uint256 pay = _payOf(round, sums);
-                // Nobody earned the rest, so the asker has it already.
-                if (_sumOf(round.shares) == 0) pay = (pay * c.prices.treasuryPpm) / 1_000_000;
-                loss += pay + cost(c.prices, relayGas(size, past), round.gasPrice);
+                loss += _costToAsker(c, j, pay) + cost(c.prices, relayGas(size, past), round.gasPrice);
             }
             past += size;
         }
+    }
+
+    /// @dev Returns the part of a called round's pay that the asker does not have already: nobody earned the rest, or it got half of what
+    /// the seats lost that were overturned themselves.
+    function _costToAsker(Case memory c, uint256 j, uint256 pay) private pure returns (uint256) {
+        PaidRound memory round = c.rounds[j];
+        uint256 treasury = (pay * c.prices.treasuryPpm) / 1_000_000;
+        if (_sumOf(round.shares) == 0) return treasury;
+        bool appealed = j + 1 < c.rounds.length && round.appellant != address(0);
+        return appealed && isContradicted(c.rounds, j) ? treasury + (pay - treasury) / 2 : pay;
     }
 
     function _bondOf(Case memory c, Sums memory sums, uint256 i) private pure returns (uint256) {

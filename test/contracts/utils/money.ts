@@ -183,8 +183,11 @@ export function payOf(terms: Terms, rounds: readonly DecidedRound[], prices: Pri
       const costs = calledBy(rounds, index).map((other) => {
         const called = rounds[other]!;
         const most = unitAt(called) * unitsOf(called);
-        // SE12: where no seat earns the asker has the rest already.
-        const cost = paysNobody(called.decision) ? (most * prices.treasuryPpm) / 1_000_000n : most;
+        const toTreasury = (most * prices.treasuryPpm) / 1_000_000n;
+        // SE12: what does not go to seats, or to their appellant, the asker has already.
+        const isLost = called.appellant !== ZeroAddress && isOverturned(terms, rounds, other);
+        const kept = isLost ? (most - toTreasury) / 2n : most - toTreasury;
+        const cost = toTreasury + (paysNobody(called.decision) ? 0n : kept);
         return cost + costOf(prices, roundGasOf(terms, rounds, other), gasPriceOf(called));
       });
       credit(
