@@ -2,6 +2,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
+import { Option } from "commander";
+
 import { ConclaveError } from "../agents/core/errors.ts";
 import { between, endedBy, scriptCommand } from "./shared/arguments.ts";
 import { readContracts } from "./solidity/compiler.ts";
@@ -33,7 +35,11 @@ const flags = scriptCommand(
   "mutate",
   "Changes the contracts in one place at a time and runs the contract tests that reach the place, the likeliest to notice first, until one fails. Prints the mutants that no test noticed, and the score of each file: the killed share of all that compile. All mutants share one build and are switched at run time. Fails below --min percent, and if a survivor is not explained in test/contracts/mutants.json. Tests that fail with no mutant switched on, because they judge gas or the size of code, are named and left out.",
 )
-  .option("--sample <count>", "number of mutants, drawn by --seed (default: all)", between(1, 1_000_000))
+  .addOption(
+    new Option("--sample <count>", "number of mutants, drawn by --seed (default: all)")
+      .argParser(between(1, 1_000_000))
+      .conflicts("planted"),
+  )
   .option("--seed <number>", "another sample", between(0, 999_999_999), 1)
   .option("--file <part>", "only files whose name contains it", "")
   .option(

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { copyFile, mkdir, mkdtemp, rm } from "node:fs/promises";
+import { copyFile, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { formatEther, parseEther } from "viem";
@@ -43,7 +43,7 @@ export interface DemoOptions {
   readonly model: WorldModel;
   readonly signal: AbortSignal;
   readonly progress: (line: string) => void;
-  /** Folder that gets the agents' logs. */
+  /** Folder that gets the agents' logs; it is there. */
   readonly logs?: string;
   /** Called while chain and agents still run. */
   readonly onReport: (report: DemoReport) => Promise<void>;
@@ -227,7 +227,6 @@ async function openDemo(
 
 async function keepLog(agent: WorldAgent, logs: string | undefined): Promise<void> {
   if (logs === undefined) return;
-  await mkdir(logs, { recursive: true });
   await copyFile(join(agent.directory, "agent.log"), join(logs, `${basename(agent.directory)}.log`));
 }
 

@@ -37,7 +37,7 @@ import {
   type World,
 } from "../../test/support/contracts/world.ts";
 import { attemptOf } from "../../test/support/core/committee.ts";
-import { AGENTS, ASSURANCE, PRICES, type Setting } from "./assumptions.ts";
+import { AGENTS, ASSURANCE, PRICES, SEATS_A_WEEK, WEEK_SECONDS, type Setting } from "./assumptions.ts";
 
 const GWEI = 1e9;
 /** As in contracts/types/Limits.sol (ADR 10). */
@@ -74,6 +74,7 @@ export async function openStudyChain(ethers: HardhatEthers): Promise<StudyChain>
     const plenty = { ...(await priceGas(world, 1)), gasLimit: 16_000_000n };
     await commitBy(people, drawn, decisionFor(drawn), firstSeats(AGENTS), plenty);
   }
+  await beginWeek(world);
   const { provider } = ethers;
   let kept = (await provider.send("evm_snapshot", [])) as string;
   const restart = async (): Promise<void> => {
@@ -81,6 +82,14 @@ export async function openStudyChain(ethers: HardhatEthers): Promise<StudyChain>
     kept = (await provider.send("evm_snapshot", [])) as string;
   };
   return { ...people, restart };
+}
+
+/** Falls are counted by weeks since 1970 (RE4): each life begins with one, so that the day of the run changes none. Half a draw later, no draw is at a bound. */
+async function beginWeek({ ethers: { provider } }: World): Promise<void> {
+  const { timestamp } = (await provider.getBlock("latest"))!;
+  const next = (Math.floor(timestamp / WEEK_SECONDS) + 1) * WEEK_SECONDS;
+  await provider.send("evm_setNextBlockTimestamp", [next + WEEK_SECONDS / SEATS_A_WEEK / 2]);
+  await provider.send("evm_mine", []);
 }
 
 /** Gas price of the next transaction, all of it base fee, and a tip above it, in gwei. */

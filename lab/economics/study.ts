@@ -196,7 +196,7 @@ const JUDGED: readonly Judged[] = [
 ];
 
 /** For the most that may hang on the answer, by docs/asking.md. */
-const BUYS = "a fifth of the stake asks until a committee is its own";
+export const BUYS = "a fifth of the stake asks until a committee is its own";
 export const BRIBES = "bribes a quorum at what it risks";
 /** SC1: of requests with two appeals. */
 export const BRIBES_SECURED = "bribes the first committee of a secured request";

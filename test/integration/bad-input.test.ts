@@ -141,6 +141,14 @@ describe("a name that no contract has", () => {
     });
 });
 
+describe("a sample of the planted faults", () => {
+  it("is refused by mutate: it tries all of them", () => {
+    const { status, stderr } = runScript("scripts/mutate.ts", "--planted", "--sample", "3", "--list");
+    assert.equal(status, 2, stderr);
+    assert.match(stderr, /^error USAGE: option '--sample <count>' cannot be used with option '--planted'/);
+  });
+});
+
 describe("a mistyped option", () => {
   it("is refused on one line with the option that may be meant", async () => {
     const { code, stderr } = await cli.run(["doctor", "--dirr", "x"]);

@@ -110,6 +110,15 @@ describe("the demo's table", () => {
     }
   });
 
+  it("refuses a folder for logs that cannot be made, before it starts anything", () => {
+    for (const logs of ["", "package.json"]) {
+      const words = ["devnet/demo/main.ts", "--logs", logs];
+      const { status, stderr } = spawnSync(process.execPath, words, { encoding: "utf8", timeout: 60_000 });
+      assert.equal(status, 2);
+      assert.match(stderr, new RegExp(`^error USAGE: Keep the logs in "${logs}": .+; name a folder with --logs$`, "m"));
+    }
+  });
+
   it("refuses a model that is not there, before it starts anything", () => {
     const words = ["devnet/demo/main.ts", "--model", "no/model.gguf"];
     const { status, stderr } = spawnSync(process.execPath, words, { encoding: "utf8" });

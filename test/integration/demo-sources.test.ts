@@ -130,7 +130,7 @@ describe("npm run demo -- --evidence", () => {
     const demo = spawnSync(process.execPath, ["devnet/demo/main.ts", "--evidence", "--protocol", "council"], {
       encoding: "utf8",
     });
-    assert.equal(demo.status, 1);
+    assert.equal(demo.status, 2);
     assertIncludes(demo.stderr, "council reads no sources; leave out --evidence");
   });
 });

@@ -555,7 +555,7 @@ contract Handler is ConclaveTest {
     }
 
     /// @dev Liveness: without a committee, an asker or an appellant, third parties bring every open request to its end,
-    /// each within (retries + 2) durations and the wait that runs, each call at bounded gas and paid.
+    /// each within (retries + 1) durations and the wait that runs, by (retries + 2) calls, each at bounded gas and paid.
     function endAll() external {
         // Nobody answers any more.
         address keeper = accounts[5];
