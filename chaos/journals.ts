@@ -10,18 +10,21 @@ import { createInputReader } from "../agents/node/seat/records.ts";
 import type { ChaosAgent } from "./agents.ts";
 import { journalsIn } from "./disk.ts";
 
-const EVERY_MS = 250;
-
 /**
  * Copies the journals of requests until the signal aborts: an agent removes a journal when its request is final. Each
  * life of a process has its own copies, since a crash may lose what the life before has written.
  */
-export async function copyJournals(agents: readonly ChaosAgent[], into: string, signal: AbortSignal): Promise<void> {
+export async function copyJournals(
+  agents: readonly ChaosAgent[],
+  into: string,
+  everyMs: number,
+  signal: AbortSignal,
+): Promise<void> {
   while (!signal.aborted) {
     await Promise.all(
       agents.map((agent, index) => copyOnce(agent, join(into, `agent-${index}`, `life-${agent.lives()}`))),
     );
-    await sleep(EVERY_MS, undefined, { signal }).catch(() => undefined);
+    await sleep(everyMs, undefined, { signal }).catch(() => undefined);
   }
 }
 
