@@ -38,9 +38,11 @@ const COPY_MS = 1_000;
 const SAMPLE_MS = 30_000;
 /** Samples that a short soak has, too. */
 const LEAST_SAMPLES = 50;
+/** Requests from one line about them to the next. */
+const TELL_EACH = 25;
 
 export async function soak(world: ChaosWorld, plan: SoakPlan): Promise<Soaked> {
-  const { minutes, seed, open, out, tell, signal } = plan;
+  const { minutes, seed, out, tell, signal } = plan;
   const copies = join(out, "journals");
   await mkdir(copies, { recursive: true });
   const loadMs = minutes * 60_000;
@@ -53,7 +55,7 @@ export async function soak(world: ChaosWorld, plan: SoakPlan): Promise<Soaked> {
     const startMs = performance.now();
     const sampling = sampleAll(world, startMs, loadMs, join(out, "samples.jsonl"), signal);
     const [asked, , samples] = await Promise.all([
-      load(world, watch, open, startMs + loadMs, signal),
+      load(world, watch, plan, startMs + loadMs),
       perturb(world, perturbations, tell, signal),
       sampling,
     ]);
@@ -85,9 +87,8 @@ export async function soak(world: ChaosWorld, plan: SoakPlan): Promise<Soaked> {
 async function load(
   world: ChaosWorld,
   watch: Watch,
-  open: number,
+  { open, tell, signal }: Pick<SoakPlan, "open" | "tell" | "signal">,
   untilMs: number,
-  signal: AbortSignal,
 ): Promise<readonly Asked[]> {
   const asked: Asked[] = [];
   let count = 0;
@@ -99,6 +100,7 @@ async function load(
       const hasSource = SOURCE_PROTOCOLS.includes(id) && Math.floor(index / protocols.length) % 2 === 1;
       const one = await world.ask(id, hasSource);
       asked.push(one);
+      if (asked.length % TELL_EACH === 0) tell(`${asked.length} requests`);
       while ((watch.seen(one.requestId)?.paidMs ?? null) === null && performance.now() < untilMs)
         await sleep(POLL_MS, undefined, { signal });
     }
