@@ -3,6 +3,7 @@
 import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { createSystemClock } from "../../../agents/adapters/clock/system-clock.ts";
 import { createHeliaContentStore } from "../../../agents/adapters/ipfs/helia-content-store.ts";
 import { createFileJournals } from "../../../agents/adapters/journal/file-journal.ts";
@@ -153,7 +154,7 @@ async function connect(multiaddrs: readonly (readonly string[])[]): Promise<void
     return { signer, publicKey, multiaddrs: addresses };
   });
   libp2pNetwork.setPeers(peers.filter(({ signer }) => signer !== keys.address));
-  while (libp2pNetwork.connected().length < others.length) await clock.sleep(50);
+  while (libp2pNetwork.connected().length < others.length) await sleep(50);
   tell({ kind: "connected" });
 }
 
