@@ -55,9 +55,11 @@ export async function readSlots(copies: string, attempts: readonly Attempt[]): P
   const payloads = new Map<string, { readonly where: DoubleSignature; readonly digests: Set<string> }>();
   const broken: string[] = [];
   let messages = 0;
-  for (const folder of await livesIn(copies))
+  for (const folder of await livesIn(copies)) {
+    const names = new Set(await createFileJournals(folder).list());
     for (const attempt of attempts) {
       const name = `request-${attempt.request.id}-${attempt.attempt}`;
+      if (!names.has(name)) continue;
       try {
         for await (const message of messagesIn(folder, name)) {
           if (forgeryIn(attempt, message) !== null) continue;
@@ -74,15 +76,14 @@ export async function readSlots(copies: string, attempts: readonly Attempt[]): P
         broken.push(error.message);
       }
     }
+  }
   const doubles = [...payloads.values()].filter(({ digests }) => digests.size > 1).map(({ where }) => where);
   return { messages, doubles, broken };
 }
 
-/** The messages in a journal; none if there is no such journal. Throws JOURNAL_CORRUPT. */
+/** The messages in a journal of the folder. Throws JOURNAL_CORRUPT. */
 export async function* messagesIn(folder: string, name: string): AsyncGenerator<Message> {
-  const journals = createFileJournals(folder);
-  if (!(await journals.list()).includes(name)) return;
-  const journal = await journals.open(name);
+  const journal = await createFileJournals(folder).open(name);
   try {
     const read = createInputReader();
     let records = 0;

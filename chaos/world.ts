@@ -88,7 +88,7 @@ const TERMS = {
   buildProfile: "default",
 } as const;
 /** A sleeping agent has so long to wake, and is asked for so often. */
-const WAKE_TIMEOUT_MS = 300_000;
+const WAKE_TIMEOUT_MS = 600_000;
 const WAKE_POLL_MS = 1_000;
 const START_TIMEOUT_MS = 600_000;
 

@@ -39,7 +39,10 @@ export interface ResourceReport {
 export interface SoakReport {
   readonly minutes: number;
   readonly requests: number;
+  /** Requests that were committed while the load lasted or afterwards, hung ones included. */
   readonly decisions: number;
+  /** Requests by how they ended. */
+  readonly ends: Readonly<Record<string, number>>;
   readonly decisionsPerMinute: number;
   readonly perturbations: number;
   readonly processes: number;
@@ -59,6 +62,9 @@ export function reportOf({ requests, samples, perturbations, loadMs, examination
     minutes,
     requests: requests.length,
     decisions: decided,
+    ends: Object.fromEntries(
+      [...Map.groupBy(requests, ({ status }) => status)].map(([status, all]) => [status, all.length]),
+    ),
     decisionsPerMinute: decided / minutes,
     perturbations,
     processes: livesOf(samples).length,
@@ -127,7 +133,8 @@ function sumOf(values: readonly number[]): number {
 }
 
 export function textOf(report: SoakReport): string {
-  const { minutes, requests, decisions, decisionsPerMinute, perturbations, processes, messages, findings } = report;
+  const { minutes, requests, decisions, decisionsPerMinute, perturbations, processes, messages, findings, ends } =
+    report;
   const latency = new Table({
     head: ["s from request", "requests", "decided", ...["commit", "paid"].flatMap((to) => columnsOf(to))],
     style: { head: [], border: [] },
@@ -150,6 +157,9 @@ export function textOf(report: SoakReport): string {
     ]);
   return [
     `${minutes} minutes, ${requests} requests, ${decisions} decided, ${decisionsPerMinute.toFixed(1)} a minute, ${report.cpuSecondsPerDecision.toFixed(2)} s of processor time each`,
+    Object.entries(ends)
+      .map(([status, count]) => `${count} ${status}`)
+      .join(", "),
     `${perturbations} perturbations, ${processes} processes, ${messages} messages`,
     latency.toString(),
     resources.toString(),

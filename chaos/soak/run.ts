@@ -2,6 +2,7 @@
 import { appendFile, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { RequestStatus } from "../../agents/core/request/events.ts";
 import { protocols } from "../../agents/core/protocols/index.ts";
 import { examine, type Examination } from "../examine.ts";
 import { copyJournals } from "../journals.ts";
@@ -23,8 +24,13 @@ export interface SoakPlan {
   readonly signal: AbortSignal;
 }
 
+/** A request with its moments and its end. */
+export interface Ended extends Asked, Seen {
+  readonly status: RequestStatus;
+}
+
 export interface Soaked {
-  readonly requests: readonly (Asked & Seen)[];
+  readonly requests: readonly Ended[];
   readonly samples: readonly Sample[];
   readonly perturbations: number;
   /** How long the load lasted. */
@@ -71,10 +77,12 @@ export async function soak(world: ChaosWorld, plan: SoakPlan): Promise<Soaked> {
     tell("examines everything");
     const examination = await examine(world, { asked, last, misled: 0, copies }, signal);
     if (examination.findings.length > 0) await keep(world, out, examination);
-    const requests = asked.flatMap((one) => {
+    const requests: Ended[] = [];
+    for (const one of asked) {
       const seen = watch.seen(one.requestId);
-      return seen === null ? [] : [{ ...one, ...seen }];
-    });
+      if (seen === null) throw new Error(`Request ${one.requestId} was asked, and no event says so`);
+      requests.push({ ...one, ...seen, status: (await world.reader.requestState(one.requestId, signal)).status });
+    }
     return { requests, samples, perturbations: perturbations.length, loadMs, examination };
   } finally {
     watching.abort();
