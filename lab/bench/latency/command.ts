@@ -7,7 +7,7 @@ import type { Command } from "commander";
 import { quantileSorted } from "simple-statistics";
 import { between, toolCommand } from "../../../scripts/shared/arguments.ts";
 import { startCommittee, type Committee } from "./committee.ts";
-import type { Sizes } from "./messages.ts";
+import type { Sizes, Stages } from "./messages.ts";
 
 /** Pings of each size after each decision. */
 const PINGS = 5;
@@ -40,7 +40,9 @@ interface Report {
   /** Medians: certification to the limit, and to the bare steps. */
   readonly toLimit: number;
   readonly toBare: number;
-  /** Processor time of all seats together during certification. */
+  /** What each step takes in a seat: medians. */
+  readonly stages: Stages;
+  /** Processor time of a seat for the whole decision, deliberation included. */
   readonly cpuMs: Quantiles;
 }
 
@@ -84,6 +86,7 @@ async function measure(seats: number, { decisions, memory }: Flags): Promise<Rep
     const certified: number[] = [];
     const bare: number[] = [];
     const cpu: number[] = [];
+    const stages: Stages[] = [];
     const delays: readonly [number[], number[], number[]] = [[], [], []];
     let sizes: Sizes = [0, 0, 0];
     for (let repetition = 0; repetition < WARM_UP + decisions; repetition++) {
@@ -94,10 +97,11 @@ async function measure(seats: number, { decisions, memory }: Flags): Promise<Rep
       if (repetition < WARM_UP) continue;
       certified.push(...decision.certifiedMs);
       cpu.push(decision.cpuMs);
+      stages.push(...decision.stages);
       bare.push(...steps);
       for (const [step, delaysMs] of pinged.entries()) delays[step]?.push(...delaysMs);
     }
-    return reportOf(seats, sizes, { certified, bare, cpu, delays });
+    return reportOf(seats, sizes, { certified, bare, cpu, stages, delays });
   } finally {
     await committee.close();
     await rm(folder, { recursive: true, force: true, maxRetries: 3 });
@@ -120,10 +124,11 @@ interface Measured {
   readonly certified: readonly number[];
   readonly bare: readonly number[];
   readonly cpu: readonly number[];
+  readonly stages: readonly Stages[];
   readonly delays: readonly [readonly number[], readonly number[], readonly number[]];
 }
 
-function reportOf(seats: number, sizes: Sizes, { certified, bare, cpu, delays }: Measured): Report {
+function reportOf(seats: number, sizes: Sizes, { certified, bare, cpu, stages, delays }: Measured): Report {
   const [propose, prevote, precommit] = delays;
   const oneWay = [quantilesOf(propose), quantilesOf(prevote), quantilesOf(precommit)] as const;
   const limitMs = oneWay[0].p50 + oneWay[1].p50 + oneWay[2].p50;
@@ -138,8 +143,13 @@ function reportOf(seats: number, sizes: Sizes, { certified, bare, cpu, delays }:
     certification,
     toLimit: certification.p50 / limitMs,
     toBare: certification.p50 / steps.p50,
+    stages: [0, 1, 2, 3].map((stage) => medianOf(stages.flatMap((one) => one[stage] ?? []))) as unknown as Stages,
     cpuMs: quantilesOf(cpu),
   };
+}
+
+function medianOf(values: readonly number[]): number | null {
+  return values.length === 0 ? null : quantilesOf(values).p50;
 }
 
 function quantilesOf(values: readonly number[]): Quantiles {
@@ -159,15 +169,18 @@ function asText(reports: readonly Report[]): string {
       "certified p90",
       "x limit",
       "x bare",
-      "CPU ms of all seats",
+      "in a seat: proposal, votes, certificate",
+      "CPU ms of a seat",
     ],
     style: { head: [], border: [] },
   });
-  for (const { seats, sizes, limitMs, bare, certification, toLimit, toBare, cpuMs } of reports)
+  for (const { seats, sizes, limitMs, bare, certification, toLimit, toBare, stages, cpuMs } of reports)
     table.push([
       seats,
       sizes.join(", "),
-      ...[limitMs, bare.p50, bare.p90, certification.p50, certification.p90, toLimit, toBare, cpuMs.p50].map(short),
+      ...[limitMs, bare.p50, bare.p90, certification.p50, certification.p90, toLimit, toBare].map(short),
+      stages.map((stage) => (stage === null ? "-" : short(stage))).join(", "),
+      short(cpuMs.p50),
     ]);
   return `${table.toString()}\n`;
 }

@@ -2,7 +2,8 @@
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import type { FromSeat, Sizes, ToSeat } from "./messages.ts";
+import { mean } from "simple-statistics";
+import type { FromSeat, Sizes, Stages, ToSeat } from "./messages.ts";
 
 const script = join(import.meta.dirname, "seat-process.ts");
 /** Processes that start at once: more of them only wait for each other. */
@@ -12,7 +13,8 @@ export interface Decision {
   /** From the proposer's last message of the deliberation to each seat's certificate. */
   readonly certifiedMs: readonly number[];
   readonly sizes: Sizes;
-  /** Processor time of all seats together meanwhile. */
+  readonly stages: readonly Stages[];
+  /** Mean processor time of a seat for the whole decision. */
   readonly cpuMs: number;
 }
 
@@ -60,7 +62,8 @@ export async function startCommittee(seats: number, folder: string, isInMemory: 
         return {
           certifiedMs: answers.map(({ certifiedAt }) => millisecondsFrom(proposer.lastMessageAt, certifiedAt)),
           sizes: proposer.sizes,
-          cpuMs: answers.reduce((sum, { cpuMs }) => sum + cpuMs, 0),
+          stages: answers.map(({ stages }) => stages),
+          cpuMs: mean(answers.map(({ cpuMs }) => cpuMs)),
         };
       },
       async exchange(repetition, sizes) {
@@ -85,7 +88,8 @@ export async function startCommittee(seats: number, folder: string, isInMemory: 
 function start(seat: number, seats: number, folder: string, isInMemory: boolean): ChildProcess {
   const args = [String(seat), String(seats), join(folder, `seat-${seat}`), isInMemory ? "memory" : "disk"];
   // Moments are big integers, which JSON has not.
-  return fork(script, args, { serialization: "advanced", stdio: ["ignore", "ignore", "inherit", "ipc"] });
+  const child = fork(script, args, { serialization: "advanced", stdio: ["ignore", "ignore", "inherit", "ipc"] });
+  return child.setMaxListeners(0);
 }
 
 async function askAll<Kind extends FromSeat["kind"]>(

@@ -3,6 +3,17 @@
 /** Sizes of the frames of the three steps, in bytes. */
 export type Sizes = readonly [propose: number, prevote: number, precommit: number];
 
+/**
+ * What a seat takes for its part, in milliseconds: from the last message to its proposal, from the proposal to its first vote,
+ * from a quorum of these to its second vote, from a quorum of those to the certificate. Null where that did not happen in order.
+ */
+export type Stages = readonly [
+  propose: number | null,
+  prevote: number | null,
+  precommit: number | null,
+  certify: number | null,
+];
+
 export type ToSeat =
   | { readonly kind: "peers"; readonly multiaddrs: readonly (readonly string[])[] }
   | { readonly kind: "decide"; readonly repetition: number }
@@ -19,7 +30,8 @@ export type FromSeat =
       /** Null if this seat did not propose. */
       readonly proposer: { readonly lastMessageAt: bigint; readonly sizes: Sizes } | null;
       readonly certifiedAt: bigint;
-      /** Processor time that the process spent from its last message of the deliberation to its certificate. */
+      readonly stages: Stages;
+      /** Processor time of the process for the whole decision. */
       readonly cpuMs: number;
     }
   | { readonly kind: "exchanged"; readonly startedAt: bigint | null; readonly doneAt: bigint }

@@ -14,6 +14,7 @@ import { createMemoryModel } from "../../../agents/adapters/memory/model.ts";
 import { createMemorySourceReader } from "../../../agents/adapters/memory/source-reader.ts";
 import { decodeEnvelope } from "../../../agents/core/encoding/transcript.ts";
 import { mbft } from "../../../agents/core/protocols/mbft/index.ts";
+import { quorumOf } from "../../../agents/core/quorum.ts";
 import { PRECOMMIT, PREVOTE, PROPOSE } from "../../../agents/core/seat/certify/messages.ts";
 import { proposerOf } from "../../../agents/core/seat/certify/proposals.ts";
 import type { Address, RequestId, SeatIndex } from "../../../agents/core/types.ts";
@@ -26,11 +27,12 @@ import { honestMind, respond } from "../../../sim/model.ts";
 import { addressOf, attemptOf, keyOf, withId } from "../../../test/support/core/committee.ts";
 import { createMemoryContentStore } from "../../../test/support/memory/content-store.ts";
 import { createExchange } from "./exchange.ts";
-import { decodeBare, encodeBare, type FromSeat, type Sizes, type ToSeat } from "./messages.ts";
+import { decodeBare, encodeBare, type FromSeat, type Sizes, type Stages, type ToSeat } from "./messages.ts";
 
 const [, , own = "", size = "", folder = "", place = ""] = process.argv;
 const seat = Number(own) as SeatIndex;
 const seats = Number(size);
+const quorum = quorumOf(seats);
 /** No time-out ends a step: what is measured is how long it takes. */
 const TIMING = { phaseMs: 120_000, graceMs: 60_000, certifyMs: 120_000, certifyDeltaMs: 10_000 };
 const TRUTH = "yes";
@@ -54,14 +56,14 @@ const now = (): bigint => process.hrtime.bigint();
 /** A frame of the product that came or went, with its moment. */
 interface Passed {
   readonly at: bigint;
-  readonly cpuMs: number;
   readonly frame: Uint8Array;
   readonly isOwn: boolean;
 }
 let passed: Passed[] = [];
-const pass = (frame: Uint8Array, isOwn: boolean): void => {
+const pass = (frame: Uint8Array, isOwn: boolean): void => void passed.push({ at: now(), frame, isOwn });
+const cpuMs = (): number => {
   const { user, system } = process.cpuUsage();
-  passed.push({ at: now(), cpuMs: (user + system) / 1_000, frame, isOwn });
+  return (user + system) / 1_000;
 };
 
 const network: Network = {
@@ -113,39 +115,57 @@ async function decide(repetition: number): Promise<void> {
   const journal = await journals.open(`request-${repetition}`);
   const budget = createRequestBudget(Infinity);
   const sources = createMemorySourceReader(store);
-  const certified = Promise.withResolvers<{ readonly at: bigint; readonly cpuMs: number }>();
+  const certified = Promise.withResolvers<bigint>();
+  const cpuBefore = cpuMs();
   const ports = { network, store, sources, model, budget, signer: keys, journal, clock, log: silent };
   const session = await openSession(mbft, attempt, seat, TIMING, ports, {
-    onCertified() {
-      const { user, system } = process.cpuUsage();
-      certified.resolve({ at: now(), cpuMs: (user + system) / 1_000 });
-    },
+    onCertified: () => certified.resolve(now()),
     onBroadcast() {},
     onEvidence() {},
     onConflict() {},
     onUnread() {},
   });
   ingress.opened(session);
-  const { at: certifiedAt, cpuMs } = await certified.promise;
+  const certifiedAt = await certified.promise;
+  const spentMs = cpuMs() - cpuBefore;
   const isProposer = proposerOf(attempt, 0) === seat;
   const told = toldBy(certifiedAt);
   tell({
     kind: "decided",
-    proposer: isProposer ? { lastMessageAt: told.last.at, sizes: told.sizes } : null,
+    proposer: isProposer ? { lastMessageAt: told.lastMessageAt, sizes: told.sizes } : null,
     certifiedAt,
-    cpuMs: cpuMs - told.last.cpuMs,
+    stages: told.stages,
+    cpuMs: spentMs,
   });
 }
 
-/** The last message of the deliberation, and the sizes of those that certify. */
-function toldBy(certifiedAt: bigint): { readonly last: Passed; readonly sizes: Sizes } {
+/** What the frames that passed tell: the last message of the deliberation, the sizes of those that certify, and what each step took here. */
+function toldBy(certifiedAt: bigint): {
+  readonly lastMessageAt: bigint;
+  readonly sizes: Sizes;
+  readonly stages: Stages;
+} {
   const phased = passed
     .filter(({ at }) => at <= certifiedAt)
     .map((one) => ({ ...one, phase: decodeEnvelope(one.frame)?.slot.phase ?? 0 }));
-  const last = phased.findLast(({ phase }) => phase < PROPOSE);
-  if (last === undefined) throw new Error(`Seat ${seat} certified before any message of the deliberation`);
-  const sizeOf = (wanted: number): number => phased.find(({ phase }) => phase === wanted)?.frame.length ?? 0;
-  return { last, sizes: [sizeOf(PROPOSE), sizeOf(PREVOTE), sizeOf(PRECOMMIT)] };
+  const of = (phase: number): typeof phased => phased.filter((one) => one.phase === phase);
+  const sentAt = (phase: number): bigint | null => of(phase).find(({ isOwn }) => isOwn)?.at ?? null;
+  /** When this seat had a quorum of the votes, its own included. */
+  const quorumAt = (phase: number): bigint | null => of(phase).filter(({ isOwn }) => !isOwn)[quorum - 2]?.at ?? null;
+  const between = (from: bigint | null, to: bigint | null): number | null =>
+    from === null || to === null || to < from ? null : Number(to - from) / 1e6;
+  const lastMessageAt = phased.findLast(({ phase }) => phase < PROPOSE)?.at;
+  if (lastMessageAt === undefined) throw new Error(`Seat ${seat} certified before any message of the deliberation`);
+  return {
+    lastMessageAt,
+    sizes: [PROPOSE, PREVOTE, PRECOMMIT].map((phase) => of(phase)[0]?.frame.length ?? 0) as unknown as Sizes,
+    stages: [
+      between(lastMessageAt, sentAt(PROPOSE)),
+      between(of(PROPOSE)[0]?.at ?? null, sentAt(PREVOTE)),
+      between(quorumAt(PREVOTE), sentAt(PRECOMMIT)),
+      between(quorumAt(PRECOMMIT), certifiedAt),
+    ],
+  };
 }
 
 async function connect(multiaddrs: readonly (readonly string[])[]): Promise<void> {
