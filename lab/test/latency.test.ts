@@ -30,7 +30,10 @@ describe("the bare steps of certification", () => {
         lengths.push(next.frame.length);
         seats[next.to]?.receive(decodeBare(next.frame) ?? assert.fail());
       }
-      assert.deepEqual(done.toSorted(), [0, 1, 2, 3]);
+      assert.deepEqual(
+        done.toSorted((one, other) => one - other),
+        [0, 1, 2, 3],
+      );
       for (const [size, count] of [
         [1_000, 3],
         [200, 12],

@@ -110,13 +110,13 @@ async function measure(seats: number, { decisions, memory }: Flags): Promise<Rep
 
 /** One message at a time, between another pair after each decision. */
 async function pingEach(
-  { ping, seats }: Committee,
+  committee: Committee,
   repetition: number,
   sizes: Sizes,
 ): Promise<readonly (readonly number[])[]> {
   const delays: (readonly number[])[] = [];
-  const from = repetition % seats;
-  for (const bytes of sizes) delays.push(await ping(from, (from + 1) % seats, bytes, PINGS));
+  const from = repetition % committee.seats;
+  for (const bytes of sizes) delays.push(await committee.ping(from, (from + 1) % committee.seats, bytes, PINGS));
   return delays;
 }
 

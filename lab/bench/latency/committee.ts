@@ -88,8 +88,7 @@ export async function startCommittee(seats: number, folder: string, isInMemory: 
 function start(seat: number, seats: number, folder: string, isInMemory: boolean): ChildProcess {
   const args = [String(seat), String(seats), join(folder, `seat-${seat}`), isInMemory ? "memory" : "disk"];
   // Moments are big integers, which JSON has not.
-  const child = fork(script, args, { serialization: "advanced", stdio: ["ignore", "ignore", "inherit", "ipc"] });
-  return child.setMaxListeners(0);
+  return fork(script, args, { serialization: "advanced", stdio: ["ignore", "ignore", "inherit", "ipc"] });
 }
 
 async function askAll<Kind extends FromSeat["kind"]>(
@@ -104,16 +103,20 @@ async function askAll<Kind extends FromSeat["kind"]>(
 
 /** The next answer of the process, which is of that kind. Rejects if the process ends. */
 async function answerOf<Kind extends FromSeat["kind"]>(child: ChildProcess, kind: Kind): Promise<Answer<Kind>> {
-  const [message] = (await Promise.race([once(child, "message"), ended(child)])) as [FromSeat];
-  if (message.kind !== kind) throw new Error(`A seat tells ${message.kind} instead of ${kind}`);
-  return message as Answer<Kind>;
+  const waiting = new AbortController();
+  const { signal } = waiting;
+  const ended = once(child, "exit", { signal }).then(() => null);
+  const told = once(child, "message", { signal }).then(([message]) => message as FromSeat);
+  try {
+    const message = await Promise.race([told, ended]);
+    if (message?.kind !== kind)
+      throw new Error(`A seat tells ${message?.kind ?? "nothing, and ends,"} instead of ${kind}`);
+    return message as Answer<Kind>;
+  } finally {
+    waiting.abort();
+  }
 }
 
-async function ended(child: ChildProcess): Promise<never> {
-  const [code] = (await once(child, "exit")) as [number | null];
-  throw new Error(`A seat's process ended with code ${code}`);
-}
-
-function millisecondsFrom(start: bigint, end: bigint): number {
-  return Number(end - start) / 1e6;
+function millisecondsFrom(from: bigint, to: bigint): number {
+  return Number(to - from) / 1e6;
 }
