@@ -55,6 +55,8 @@ export interface AgentPlan {
   readonly deployment: Deployment;
   readonly stake: bigint;
   readonly control: Control | null;
+  /** True if its data directory is a disk of its own, where this machine lets the harness mount one. */
+  readonly ownDisk: boolean;
   readonly fund: (address: WorldAgent["keys"]) => Promise<void>;
   /** Returns the multiaddr at which the others reach the port. */
   readonly reach: (port: number) => Promise<string>;
@@ -64,7 +66,7 @@ export async function createChaosAgent(plan: AgentPlan): Promise<ChaosAgent> {
   const { directory, rpcUrl, deployment, control } = plan;
   const dataDir = join(directory, "data");
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
-  const disk = openDisk(dataDir);
+  const disk = openDisk(dataDir, plan.ownDisk);
   const rpc = await startRpcProxy(rpcUrl);
   const model = await startModelServer();
   const sources = await startSourceServer();

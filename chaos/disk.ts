@@ -26,9 +26,9 @@ const OPTIONS = "size=96m";
 const PROTECT_TRIES = 20;
 const PROTECT_EVERY_MS = 100;
 
-/** Mounts a disk at the directory, where this machine lets the harness do so. */
-export function openDisk(directory: string): Disk {
-  const isMounted = succeeds("mount", ["-t", "tmpfs", "-o", OPTIONS, "none", directory]);
+/** Mounts a disk at the directory if it is to be one of its own, and this machine lets the harness do so. */
+export function openDisk(directory: string, isOwn: boolean): Disk {
+  const isMounted = isOwn && succeeds("mount", ["-t", "tmpfs", "-o", OPTIONS, "none", directory]);
   const filler = join(directory, "filler");
   let isProtected = false;
   return {

@@ -10,18 +10,21 @@ import { createInputReader } from "../agents/node/seat/records.ts";
 import type { ChaosAgent } from "./agents.ts";
 import { journalsIn } from "./disk.ts";
 
-const EVERY_MS = 250;
-
 /**
  * Copies the journals of requests until the signal aborts: an agent removes a journal when its request is final. Each
  * life of a process has its own copies, since a crash may lose what the life before has written.
  */
-export async function copyJournals(agents: readonly ChaosAgent[], into: string, signal: AbortSignal): Promise<void> {
+export async function copyJournals(
+  agents: readonly ChaosAgent[],
+  into: string,
+  everyMs: number,
+  signal: AbortSignal,
+): Promise<void> {
   while (!signal.aborted) {
     await Promise.all(
       agents.map((agent, index) => copyOnce(agent, join(into, `agent-${index}`, `life-${agent.lives()}`))),
     );
-    await sleep(EVERY_MS, undefined, { signal }).catch(() => undefined);
+    await sleep(everyMs, undefined, { signal }).catch(() => undefined);
   }
 }
 
@@ -52,9 +55,11 @@ export async function readSlots(copies: string, attempts: readonly Attempt[]): P
   const payloads = new Map<string, { readonly where: DoubleSignature; readonly digests: Set<string> }>();
   const broken: string[] = [];
   let messages = 0;
-  for (const folder of await livesIn(copies))
+  for (const folder of await livesIn(copies)) {
+    const names = new Set(await createFileJournals(folder).list());
     for (const attempt of attempts) {
       const name = `request-${attempt.request.id}-${attempt.attempt}`;
+      if (!names.has(name)) continue;
       try {
         for await (const message of messagesIn(folder, name)) {
           if (forgeryIn(attempt, message) !== null) continue;
@@ -71,15 +76,14 @@ export async function readSlots(copies: string, attempts: readonly Attempt[]): P
         broken.push(error.message);
       }
     }
+  }
   const doubles = [...payloads.values()].filter(({ digests }) => digests.size > 1).map(({ where }) => where);
   return { messages, doubles, broken };
 }
 
-/** The messages in a journal; none if there is no such journal. Throws JOURNAL_CORRUPT. */
+/** The messages in a journal of the folder. Throws JOURNAL_CORRUPT. */
 export async function* messagesIn(folder: string, name: string): AsyncGenerator<Message> {
-  const journals = createFileJournals(folder);
-  if (!(await journals.list()).includes(name)) return;
-  const journal = await journals.open(name);
+  const journal = await createFileJournals(folder).open(name);
   try {
     const read = createInputReader();
     let records = 0;

@@ -30,9 +30,10 @@ export function createLinks(pidOf: (agent: number) => number | undefined, agents
 
   /** Returns the agent whose process owns the local port; null if it is gone or unknown. */
   async function ownerOf(port: number): Promise<number | null> {
+    const inodes = await inodesAt(port);
     for (let agent = 0; agent < agents; agent++) {
       const pid = pidOf(agent);
-      if (pid !== undefined && (await ownsPort(pid, port))) return agent;
+      if (pid !== undefined && (await holdsSocket(pid, inodes))) return agent;
     }
     return null;
   }
@@ -104,23 +105,18 @@ export function createLinks(pidOf: (agent: number) => number | undefined, agents
   };
 }
 
-/** Reads from /proc whether the process has a TCP socket at the local port. */
-async function ownsPort(pid: number, port: number): Promise<boolean> {
-  try {
-    const wanted = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
-    const inodes = new Set<string>();
-    for (const table of ["tcp", "tcp6"])
-      for (const line of (await readFile(`/proc/${pid}/net/${table}`, "utf8")).split("\n")) {
-        const fields = line.trim().split(/\s+/);
-        if (fields[1]?.endsWith(wanted) === true && fields[9] !== undefined) inodes.add(`socket:[${fields[9]}]`);
-      }
-    for (const file of await readdir(`/proc/${pid}/fd`)) {
-      const leadsTo = await readlink(`/proc/${pid}/fd/${file}`).catch(() => "");
-      if (inodes.has(leadsTo)) return true;
-    }
-    return false;
-  } catch {
-    // The process has ended meanwhile.
-    return false;
-  }
+/** Reads from /proc the inodes of the sockets of this machine at the local port. All processes share one table, which may have thousands of lines. */
+async function inodesAt(port: number): Promise<ReadonlySet<string>> {
+  const local = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+  const line = new RegExp(`^ *\\d+: [0-9A-F]+${local} (.*)$`, "gm");
+  const table = await readFile("/proc/net/tcp", "utf8").catch(() => "");
+  // What follows the local address: the remote one, seven columns, and the inode.
+  return new Set([...table.matchAll(line)].map(([, rest]) => `socket:[${rest?.trim().split(/\s+/)[7]}]`));
+}
+
+async function holdsSocket(pid: number, inodes: ReadonlySet<string>): Promise<boolean> {
+  // The process may have ended meanwhile.
+  for (const file of await readdir(`/proc/${pid}/fd`).catch(() => []))
+    if (inodes.has(await readlink(`/proc/${pid}/fd/${file}`).catch(() => ""))) return true;
+  return false;
 }

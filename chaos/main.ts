@@ -7,8 +7,9 @@ import { between, EXIT_USAGE, exitCodeOf, readGiven, toolCommand } from "../scri
 import { CONTROLS, type Control } from "./controls.ts";
 import { generateManifest } from "./generate.ts";
 import type { Finding } from "./examine.ts";
-import { parseManifest, PERTURBATIONS, type Manifest, type PerturbationKind } from "./manifest.ts";
+import { AGENTS, parseManifest, PERTURBATIONS, type Manifest, type PerturbationKind } from "./manifest.ts";
 import { runManifest } from "./run.ts";
+import { teller } from "./teller.ts";
 import { startChaosWorld, type ChaosWorld } from "./world.ts";
 
 /** Something was found; every other failure exits with 2. */
@@ -76,7 +77,11 @@ async function main(argv: readonly string[]): Promise<number> {
   try {
     for (const manifest of manifests) {
       // One world serves many manifests; what is found in one must not blur the next.
-      world ??= await startChaosWorld(flags.control ?? null, teller("a new world"), stop.signal);
+      world ??= await startChaosWorld(
+        { control: flags.control ?? null, seats: AGENTS, ownDisks: true, skipsBlocks: true },
+        teller("a new world"),
+        stop.signal,
+      );
       const folder = join(flags.out, manifest.name.replaceAll(" ", "-"));
       await rm(folder, { recursive: true, force: true });
       const tell = teller(manifest.name);
@@ -110,15 +115,6 @@ async function main(argv: readonly string[]): Promise<number> {
   // A build of the contracts may still go on.
   if (stop.signal.aborted) process.exit(EXIT_USAGE);
   return found.length > 0 ? EXIT_FOUND : 0;
-}
-
-/** Prints lines for people with the time since this call. */
-function teller(about: string): (line: string) => void {
-  const startedAt = performance.now();
-  return (line) => {
-    const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-    process.stderr.write(`${about} +${seconds} s: ${line}\n`);
-  };
 }
 
 async function manifestsOf({ manifest, seed, manifests, only }: Flags): Promise<readonly Manifest[]> {

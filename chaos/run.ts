@@ -9,13 +9,14 @@ import { perturb } from "./perturb.ts";
 import type { Asked, ChaosWorld } from "./world.ts";
 
 /** Time to end every request after everything is mended, and to decide the one that is asked then. */
-const PROGRESS_MS = 300_000;
+export const PROGRESS_MS = 300_000;
 /**
  * Beyond the finality depth a reorganization may name another committee for an attempt whose seats have signed. They abstain until
  * its seed cannot be proven any more, which takes 256 blocks, and a second attempt decides.
  */
 const EXPIRY_MS = 150_000;
 const POLL_MS = 300;
+const COPY_MS = 250;
 
 export interface RunOptions {
   /** Folder for the copies of the journals, and for all that a failure leaves. */
@@ -30,7 +31,7 @@ export async function runManifest(world: ChaosWorld, manifest: Manifest, options
   await mkdir(copies, { recursive: true });
   await writeFile(join(out, "manifest.yaml"), printManifest(manifest));
   const copying = new AbortController();
-  const copied = copyJournals(world.agents, copies, copying.signal);
+  const copied = copyJournals(world.agents, copies, COPY_MS, copying.signal);
   try {
     await world.nextEpoch();
     const asking = Promise.all(
@@ -69,11 +70,11 @@ function progressMs({ perturbations }: Manifest): number {
 }
 
 /** Waits until all requests have ended, or the time is over: the examiner tells which. */
-async function ended(
+export async function ended(
   { reader }: ChaosWorld,
   asked: readonly Asked[],
   withinMs: number,
-  { tell, signal }: RunOptions,
+  { tell, signal }: Pick<RunOptions, "tell" | "signal">,
 ): Promise<void> {
   const end = performance.now() + withinMs;
   const open = new Map(asked.map((one) => [one.requestId, one.protocol]));
@@ -90,7 +91,7 @@ async function ended(
 }
 
 /** Keeps the agents' folders, without their keys, and what was found. */
-async function keep({ agents }: ChaosWorld, out: string, { findings }: Examination): Promise<void> {
+export async function keep({ agents }: ChaosWorld, out: string, { findings }: Examination): Promise<void> {
   await writeFile(join(out, "findings.json"), `${JSON.stringify(findings, null, 2)}\n`);
   for (const [index, { directory }] of agents.entries())
     await cp(directory, join(out, `agent-${index}`), {

@@ -58,6 +58,20 @@ export interface ChaosWorld {
   close(): Promise<void>;
 }
 
+/** What differs between worlds. */
+export interface WorldPlan {
+  readonly control: Control | null;
+  /** Seats of a committee. */
+  readonly seats: number;
+  /** True if each agent has a disk of its own, which can be full. It has room for some hundred decisions. */
+  readonly ownDisks: boolean;
+  /**
+   * True if asking may mine up to the next epoch where too few agents are awake. It passes blocks in which the seeds of
+   * open requests expire; without it asking waits.
+   */
+  readonly skipsBlocks: boolean;
+}
+
 const STAKE = parseEther("1000");
 const FEE = parseEther("40");
 /** Blocks every half second: the 256 blocks in which a seed is known last two minutes. */
@@ -74,13 +88,13 @@ const TERMS = {
   buildProfile: "default",
 } as const;
 /** A sleeping agent has so long to wake, and is asked for so often. */
-const WAKE_TIMEOUT_MS = 300_000;
+const WAKE_TIMEOUT_MS = 600_000;
 const WAKE_POLL_MS = 1_000;
 const START_TIMEOUT_MS = 600_000;
 
 /** Starts a world; its agents serve and know each other when this resolves. Rejects as soon as the signal aborts. */
 export async function startChaosWorld(
-  control: Control | null,
+  plan: WorldPlan,
   tell: (line: string) => void,
   signal: AbortSignal,
 ): Promise<ChaosWorld> {
@@ -112,7 +126,8 @@ export async function startChaosWorld(
         rpcUrl: chain.rpcUrl,
         deployment,
         stake: STAKE,
-        control,
+        control: plan.control,
+        ownDisk: plan.ownDisks,
         fund: (keys) => bank.fund(keys.address, STAKE),
         reach: (port) => links.open(index, port),
       });
@@ -128,7 +143,7 @@ export async function startChaosWorld(
     await until(async () => (await reader.agents()).every(({ endpoint }) => endpoint.length > 0), "endpoints", signal);
     const faults = createChainFaults(chain.rpcUrl, asker);
     closers.push(async () => faults.close());
-    const asking = createAsking(actions, chain, signal);
+    const asking = createAsking(actions, chain, plan, signal);
     return {
       directory,
       chain,
@@ -158,7 +173,13 @@ interface Asking extends Pick<ChaosWorld, "ask" | "asked"> {
 }
 
 /** Asks one request after the other: each approves its own fee. */
-function createAsking(actions: Pick<OperatorActions, "request">, chain: LocalChain, signal: AbortSignal): Asking {
+function createAsking(
+  actions: Pick<OperatorActions, "request">,
+  chain: LocalChain,
+  { seats, skipsBlocks }: WorldPlan,
+  signal: AbortSignal,
+): Asking {
+  const skip = async (): Promise<void> => (skipsBlocks ? chain.nextEpoch(EPOCH_BLOCKS) : undefined);
   let asked = 0;
   let last: Promise<unknown> = Promise.resolve();
   const inOrder: Asking["inOrder"] = (action) => {
@@ -169,10 +190,10 @@ function createAsking(actions: Pick<OperatorActions, "request">, chain: LocalCha
   const askOnce = async (protocol: string, hasSource: boolean): Promise<Asked> => {
     const code = protocolById(protocol)?.code;
     if (code === undefined) throw new Error(`Ask: the protocol ${protocol} is unknown`);
-    const terms = defaultTerms({ fee: FEE, kind: "number", protocol: code, committeeSize: AGENTS, retries: 1 });
+    const terms = defaultTerms({ fee: FEE, kind: "number", protocol: code, committeeSize: seats, retries: 1 });
     const [a, b] = [11 + (asked % 83), 20 + ((7 * asked) % 71)];
     const question = questionOf(a, b) + (hasSource ? `\nsource: ${sourceOf(a, b)}` : "");
-    const { requestId } = await askOnceAwake(() => actions.request(terms, question), chain, signal);
+    const { requestId } = await askOnceAwake(() => actions.request(terms, question), skip, signal);
     asked++;
     return { requestId, protocol, truth: String(a + b), hasSource };
   };
@@ -184,7 +205,7 @@ function createAsking(actions: Pick<OperatorActions, "request">, chain: LocalCha
 }
 
 /** Asks, and again where too few agents are awake (SE20): who missed three seats has to wake itself, and the next epoch draws it again. */
-async function askOnceAwake<T>(ask: () => Promise<T>, chain: LocalChain, signal: AbortSignal): Promise<T> {
+async function askOnceAwake<T>(ask: () => Promise<T>, skip: () => Promise<void>, signal: AbortSignal): Promise<T> {
   for (const end = performance.now() + WAKE_TIMEOUT_MS; ;) {
     try {
       return await ask();
@@ -192,7 +213,7 @@ async function askOnceAwake<T>(ask: () => Promise<T>, chain: LocalChain, signal:
       if (revertName(error) !== "TooFewAgents" || performance.now() > end) throw error;
     }
     await sleep(WAKE_POLL_MS, undefined, { signal });
-    await chain.nextEpoch(EPOCH_BLOCKS);
+    await skip();
   }
 }
 

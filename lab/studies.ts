@@ -80,6 +80,11 @@ export const STUDIES: readonly Study[] = [
     load: async () => withFastSignatures(() => import("./bench/committee/command.ts")),
   },
   {
+    name: "bench latency",
+    shows: "milliseconds from the last message to the certificate, beside three one-way delays of the same hosts",
+    load: async () => import("./bench/latency/command.ts"),
+  },
+  {
     name: "bench verify",
     shows: "decisions per second that `conclave verify --since 0` proves, beside hashing and checking once",
     load: async () => import("./bench/verify/command.ts"),

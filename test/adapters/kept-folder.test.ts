@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { createFolderContentStore, openFolderReader } from "../../agents/adapters/ipfs/folder-content-store.ts";
 import { createHeliaContentStore } from "../../agents/adapters/ipfs/helia-content-store.ts";
+import { sharedFlushes } from "../../agents/adapters/ipfs/local-blocks.ts";
 import { createLibp2pNetwork } from "../../agents/adapters/libp2p/network.ts";
 import { cidString } from "../../agents/core/encoding/codec.ts";
 import type { Digest } from "../../agents/core/types.ts";
@@ -91,3 +92,43 @@ describe("AV7: pins as files", () => {
     await store.close();
   });
 });
+
+describe("AV6: folders flushed for many blocks at once", () => {
+  it("shares a flush that begins after all who wait for it, one at a time in a folder, also after a failure", async () => {
+    const begun: { readonly folder: string; readonly end: (error?: Error) => void }[] = [];
+    const flush = sharedFlushes((path) => {
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      begun.push({ folder: path, end: (error) => (error === undefined ? resolve() : reject(error)) });
+      return promise;
+    });
+    const ended: string[] = [];
+    const ask = (name: string, path = "a"): Promise<void> =>
+      flush(path).then(
+        () => void ended.push(name),
+        () => void ended.push(`${name} failed`),
+      );
+    const first = [ask("one"), ask("two"), ask("elsewhere", "b")];
+    await turn();
+    assert.deepEqual(
+      begun.map((one) => one.folder),
+      ["a", "b"],
+    );
+    const later = [ask("three"), ask("four")];
+    await turn();
+    assert.equal(begun.length, 2);
+    begun[0]?.end(new Error("no room"));
+    begun[1]?.end();
+    await Promise.all(first);
+    assert.deepEqual(ended.toSorted(), ["elsewhere", "one failed", "two failed"]);
+    await turn();
+    assert.equal(begun.length, 3);
+    begun[2]?.end();
+    await Promise.all(later);
+    assert.deepEqual(ended.slice(3), ["three", "four"]);
+  });
+});
+
+/** Lets all that waits for nothing else go on. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,6 +1,7 @@
 import {
   createPublicClient,
   defineChain,
+  hexToBigInt,
   http,
   type Chain,
   type Hex,
@@ -132,7 +133,10 @@ function createClient(
     retryCount,
     timeout: timeoutOf(options),
   });
-  return createPublicClient({ chain, transport, cacheTime: 0 });
+  return createPublicClient({ chain, transport, cacheTime: 0 }).extend((client) => ({
+    // viem remembers the number of every client for ever, and each call has a client of its own.
+    getBlockNumber: async () => hexToBigInt(await client.request({ method: "eth_blockNumber" })),
+  }));
 }
 
 function timeoutOf({ requestTimeoutMs }: ChainOptions): number {

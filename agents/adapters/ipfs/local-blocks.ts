@@ -1,6 +1,7 @@
-import { closeSync, openSync, readSync } from "node:fs";
-import { open, readdir, stat, unlink, utimes } from "node:fs/promises";
+import { closeSync, fsync, openSync, readSync } from "node:fs";
+import { readdir, stat, unlink, utimes } from "node:fs/promises";
 import path from "node:path";
+import { promisify } from "node:util";
 import { BaseBlockstore } from "blockstore-core/base";
 import { FsBlockstore } from "blockstore-fs";
 import { NextToLast } from "blockstore-fs/sharding";
@@ -26,6 +27,7 @@ export class LocalBlocks extends BaseBlockstore {
   readonly #files: FsBlockstore;
   readonly #sharding = new NextToLast({ extension: EXTENSION });
   readonly #flushed = new Set<string>();
+  readonly #flushFolder = sharedFlushes();
   /** Writers of a block; it is not removed while there are any. */
   readonly #writers = new Map<string, number>();
   /** Removals that run, by block; a writer of the block waits for its removal. */
@@ -98,7 +100,7 @@ export class LocalBlocks extends BaseBlockstore {
   async flush(digest: Digest): Promise<void> {
     if (this.#flushed.has(digest)) return;
     const file = this.#pathOf(cidOf(digest));
-    for (const target of [file, path.dirname(file), this.#files.path]) await flushPath(target);
+    await Promise.all([flushPath(file), this.#flushFolder(path.dirname(file)), this.#flushFolder(this.#files.path)]);
     if (this.#flushed.size >= MAX_FLUSHED) this.#flushed.clear();
     this.#flushed.add(digest);
   }
@@ -219,12 +221,38 @@ function openIfThere(file: string): number | null {
   }
 }
 
-/** Flushes a file, or a folder, whose names are then durable. */
+/** Flushes a file, or a folder, whose names are then durable. Opening takes no thread: it costs less than a round trip to one. */
 export async function flushPath(target: string): Promise<void> {
-  const handle = await open(target, "r");
+  const descriptor = openSync(target, "r");
   try {
-    await handle.sync();
+    await promisify(fsync)(descriptor);
   } finally {
-    await handle.close();
+    closeSync(descriptor);
   }
+}
+
+/**
+ * Flushes folders, one flush of a folder at a time: all who come while one runs share the next, which begins after they came.
+ * The blocks of a transcript come together and lie in one folder.
+ */
+export function sharedFlushes(flush = flushPath): (folder: string) => Promise<void> {
+  const running = new Map<string, Promise<void>>();
+  const next = new Map<string, Promise<void>>();
+  const begin = (folder: string): Promise<void> => {
+    next.delete(folder);
+    const flushing = flush(folder).finally(() => {
+      if (running.get(folder) === flushing) running.delete(folder);
+    });
+    running.set(folder, flushing);
+    return flushing;
+  };
+  return (folder) => {
+    const waiting =
+      next.get(folder) ??
+      Promise.resolve(running.get(folder))
+        .catch(() => undefined)
+        .then(() => begin(folder));
+    next.set(folder, waiting);
+    return waiting;
+  };
 }

@@ -5,6 +5,7 @@ import {
   decodeAbiParameters,
   encodeFunctionData,
   ExecutionRevertedError,
+  hexToBigInt,
   http,
   type PublicClient,
 } from "viem";
@@ -79,7 +80,8 @@ async function finalBlock(client: PublicClient): Promise<bigint> {
 async function requireFinal(client: PublicClient, { block, chainId }: CallSource): Promise<void> {
   const final = await finalBlock(client);
   if (final >= BigInt(block)) return;
-  const latest = await client.getBlockNumber();
+  // viem's own action remembers the number of every client for ever.
+  const latest = hexToBigInt(await client.request({ method: "eth_blockNumber" }));
   if (latest < BigInt(block))
     throw new ReadingError("not-there", `chain ${chainId} has no block ${block} yet; its latest is ${latest}`);
   throw new ReadingError("not-final", `block ${block} of chain ${chainId} is not final; ${final} is`);
