@@ -3,7 +3,7 @@ import type { AgentRecord } from "../ports/chain.ts";
 import type { Network } from "../ports/network.ts";
 
 /** Up to so many agents each stays connected with all others. A network has places for ten times as many connections. */
-const EVERYBODY = 96;
+export const EVERYBODY = 96;
 
 /**
  * Decides with whom an agent stays connected. Where agents are few, with all. Else with those with whom it sits, as long as they sit, and with
