@@ -49,15 +49,40 @@ export function halfTripMs(one: number, other: number): number {
 }
 
 export const ASSUMPTIONS: readonly Assumption[] = [
-  { what: "load", value: "10,000 agents, one decision a second, `mbft`, everybody agrees, nobody appeals", source: "the task" },
-  { what: "a seat lasts", value: `${SECONDS_PER_SEAT} s`, source: "`timing.phaseMs`, the longest phase, and some blocks" },
+  {
+    what: "load",
+    value: "10,000 agents, one decision a second, `mbft`, everybody agrees, nobody appeals",
+    source: "the task",
+  },
+  {
+    what: "a seat lasts",
+    value: `${SECONDS_PER_SEAT} s`,
+    source: "`timing.phaseMs`, the longest phase, and some blocks",
+  },
   {
     what: "delays over a WAN",
-    value: "half of the mean round trips between ten regions, and up to a fifth more by chance; seats lie in regions by chance",
+    value:
+      "half of the mean round trips between ten regions, and up to a fifth more by chance; seats lie in regions by chance",
     source: `[measured by others, 2017](${REGIONS_URL})`,
   },
-  { what: "a block of the L1", value: "12 s; 36 to 60 million gas", source: "the limits that Ethereum's validators voted for in 2025" },
-  { what: "blobs", value: "six of 131,072 bytes in a block", source: "[EIP-7691](https://eips.ethereum.org/EIPS/eip-7691); later forks take more" },
-  { what: "a rollup", value: "10 million gas a second", source: "a round figure below what large rollups say of themselves" },
-  { what: "unbonding delay", value: `${UNBONDING_DAYS} days, the shortest`, source: "[operating](operating.md#stake-and-delegation)" },
+  {
+    what: "a block of the L1",
+    value: "12 s; 36 to 60 million gas",
+    source: "the limits that Ethereum's validators voted for in 2025",
+  },
+  {
+    what: "blobs",
+    value: "six of 131,072 bytes in a block",
+    source: "[EIP-7691](https://eips.ethereum.org/EIPS/eip-7691); later forks take more",
+  },
+  {
+    what: "a rollup",
+    value: "10 million gas a second",
+    source: "a round figure below what large rollups say of themselves",
+  },
+  {
+    what: "unbonding delay",
+    value: `${UNBONDING_DAYS} days, the shortest`,
+    source: "[operating](operating.md#stake-and-delegation)",
+  },
 ];

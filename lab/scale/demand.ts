@@ -8,7 +8,7 @@ import {
   UNBONDING_DAYS,
 } from "./assumptions.ts";
 import { retentionMs } from "../../agents/node/collector.ts";
-import { EVERYBODY, neighbourCount } from "../../agents/node/peers.ts";
+import { EVERYBODY } from "../../agents/node/peers.ts";
 import type { GasOf } from "./gas.ts";
 import type { Inputs, NetworkName, ProcessorFigures, WorldFigures } from "./inputs.ts";
 
@@ -55,20 +55,20 @@ export interface Demand extends Load {
 }
 
 /**
- * Calls of an agent to its chain's node. For each attempt of anybody: the state, the header of the seed block, the committee (`seatedProgress` in
- * agents/node/request/committee.ts). Whatever happens: the head once a second (`pollIntervalMs`), the head twice a second for the keeper
- * (`TICK_MS`), and for each block two looks at its hash, its header, its logs, and the head.
+ * Calls of an agent to its chain's node. For each attempt of anybody: the state, the header of the seed block, the committee
+ * (`seatedProgress` in agents/node/request/committee.ts). Every second: the head and the newest block that it knows (`nextBatch` in
+ * agents/adapters/chain/follow.ts, `pollIntervalMs`), and twice the head for its keeper (`TICK_MS` in agents/node/request/keeper.ts).
+ * For each block: the block, its logs, whether the chain changed meanwhile, and the head (`sit` in agents/node/agent.ts).
  */
-const CALLS_PER_REQUEST = 3;
-const CALLS_PER_SECOND = 3;
-const CALLS_PER_BLOCK = 5;
+export const CALLS_PER_REQUEST = 3;
+export const CALLS_WHATEVER_HAPPENS = 4 + 4 / SECONDS_PER_BLOCK;
 
 export function worldOf({ worlds }: Inputs, n: number, network: NetworkName): WorldFigures {
-  return found(worlds.find((one) => one.n === n && one.network === network));
+  return found(worlds.sizes.find((one) => one.n === n && one.network === network));
 }
 
 export function processorOf({ processor }: Inputs, n: number): ProcessorFigures {
-  return found(processor.find((one) => one.n === n));
+  return found(processor.sizes.find((one) => one.n === n));
 }
 
 export function demandOf(inputs: Inputs, gas: GasOf, { agents, perSecond, n }: Load): Demand {
@@ -104,7 +104,7 @@ export function demandOf(inputs: Inputs, gas: GasOf, { agents, perSecond, n }: L
     storePerDecision: world.storeBytes,
     storePerDay,
     storeKept: storePerDay * retentionDays(),
-    rpcPerSecond: CALLS_PER_REQUEST * perSecond + CALLS_PER_SECOND + CALLS_PER_BLOCK / SECONDS_PER_BLOCK,
+    rpcPerSecond: CALLS_PER_REQUEST * perSecond + CALLS_WHATEVER_HAPPENS,
     gasPerDecision,
     gasWithAppeal: gas.withAppeal(n),
     blockShares: BLOCK_GAS.map((limit) => (gasPerDecision * perSecond * SECONDS_PER_BLOCK) / limit),
@@ -115,6 +115,11 @@ export function demandOf(inputs: Inputs, gas: GasOf, { agents, perSecond, n }: L
     entities: subgraph.entities / subgraph.requests,
     databaseBytes: subgraph.databaseBytes / subgraph.requests,
   };
+}
+
+/** Returns how many neighbours an agent has where agents are many. */
+export function neighbourCount(agents: number): number {
+  return 2 * Math.floor(Math.log2(agents));
 }
 
 /** Days that an agent keeps a transcript where its config names no number. */

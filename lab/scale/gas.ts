@@ -30,6 +30,9 @@ export function gasOf(figures: Readonly<Record<string, number>>): GasOf {
 function onLine(points: readonly (readonly [number, number])[], at: number): number {
   const after = points.findIndex(([n]) => n >= at);
   const second = after === -1 ? points.length - 1 : Math.max(1, after);
-  const [[n, low], [m, high]] = [points[second - 1], points[second]] as [readonly [number, number], readonly [number, number]];
+  const [[n, low], [m, high]] = [points[second - 1], points[second]] as [
+    readonly [number, number],
+    readonly [number, number],
+  ];
   return Math.round(low + ((high - low) * (at - n)) / (m - n));
 }

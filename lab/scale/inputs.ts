@@ -2,9 +2,21 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gasOf, type GasOf } from "./gas.ts";
 
-/** What was measured, by `npm run lab -- scale --measure`. */
+/** What was measured, by `npm run lab -- scale --measure`, part by part. */
 export interface Inputs {
-  readonly provenance: {
+  readonly loopback: LoopbackFigures & Made;
+  readonly processor: { readonly sizes: readonly ProcessorFigures[] } & Made;
+  readonly worlds: { readonly sizes: readonly WorldFigures[] } & Made;
+  readonly audit: AuditFigures & Made;
+  readonly subgraph: SubgraphFigures & Made;
+}
+
+export const PARTS = ["loopback", "processor", "worlds", "audit", "subgraph"] as const;
+export type Part = (typeof PARTS)[number];
+
+/** When and where a part was measured. */
+export interface Made {
+  readonly made: {
     readonly commit: string;
     readonly date: string;
     readonly machine: string;
@@ -12,13 +24,6 @@ export interface Inputs {
     readonly load: number;
     readonly seconds: number;
   };
-  readonly worlds: readonly WorldFigures[];
-  readonly processor: readonly ProcessorFigures[];
-  readonly loopback: LoopbackFigures;
-  /** Processor time that the key of one peer takes before it is dialled. */
-  readonly cpuMsPerPeer: number;
-  readonly audit: { readonly decisions: number; readonly signatures: number; readonly cpuSeconds: number };
-  readonly subgraph: SubgraphFigures;
 }
 
 export const NETWORKS = ["loopback", "wan"] as const;
@@ -64,6 +69,15 @@ export interface LoopbackFigures {
   readonly cpuMsPerFrame: number;
   /** Processor time of both ends together to open a connection with a stream each way. */
   readonly cpuMsPerConnection: number;
+  /** Processor time that the key of one peer takes before it is dialled. */
+  readonly cpuMsPerPeer: number;
+}
+
+/** `bench verify`: its decisions, their signatures, and the processor time of the fastest curve. */
+export interface AuditFigures {
+  readonly decisions: number;
+  readonly signatures: number;
+  readonly cpuSeconds: number;
 }
 
 export interface SubgraphFigures {
