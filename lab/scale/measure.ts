@@ -29,14 +29,14 @@ const INDEXED = 200;
 
 /** Measures these parts, in some minutes, and writes the inputs; the other parts stay as they were. */
 export async function measureInputs(parts: readonly Part[], progress: (line: string) => void): Promise<void> {
-  let inputs: Partial<Inputs> = existsSync(join(root, INPUTS_FILE)) ? readInputs() : {};
+  const known = (): Partial<Inputs> => (existsSync(join(root, INPUTS_FILE)) ? readInputs() : {});
   for (const part of parts) {
     progress(part);
     const started = performance.now();
     const load = Number((loadavg()[0] ?? 0).toFixed(1));
-    const figures = await measured[part](inputs);
+    const figures = await measured[part](known());
     const seconds = Math.round((performance.now() - started) / 1_000);
-    inputs = { ...inputs, [part]: { made: { ...place(), load, seconds }, ...figures } };
+    const inputs = { ...known(), [part]: { made: { ...place(), load, seconds }, ...figures } };
     writeFileSync(join(root, INPUTS_FILE), `${JSON.stringify(inputs, null, 2)}\n`);
   }
 }
