@@ -90,6 +90,12 @@ export const STUDIES: readonly Study[] = [
     load: async () => import("./bench/verify/command.ts"),
   },
   {
+    name: "scale",
+    shows:
+      "what 10,000 agents and a decision a second need, and what gives out first; writes the tables of docs/scale.md",
+    load: async () => import("./scale/command.ts"),
+  },
+  {
     name: "subgraph bench",
     shows: "how fast graph-node indexes a long history, and whether every entity is right (linux-x64)",
     load: async () => import("./subgraph/command.ts"),

@@ -91,6 +91,8 @@ export interface Plan {
   readonly healAt: number;
   readonly faults: readonly Fault[];
   readonly latencyMs: number;
+  /** Delay of a frame or block between two seats, in place of `latencyMs`. */
+  readonly delayMs?: (from: SeatIndex, to: SeatIndex) => number;
   readonly thinkMs: number;
   readonly links: LinkPlan;
   readonly model: ModelPlan;

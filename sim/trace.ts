@@ -37,6 +37,8 @@ export interface SeatTrace {
   /** What its model was shown as what it read. */
   readonly shown: readonly ReadAt[];
   readonly journalBytes: number;
+  /** Of the blocks in its store. */
+  readonly storeBytes: number;
   readonly backlog: number;
   /** Reason why it fell silent, which no honest seat may. */
   readonly silent: string | null;

@@ -2,7 +2,7 @@ import { createMemoryClock } from "../agents/adapters/memory/clock.ts";
 import { createMemoryHub } from "../agents/adapters/memory/network.ts";
 import { faultTolerance } from "../agents/core/quorum.ts";
 import { seatsOf } from "../agents/core/seat/order.ts";
-import type { Digest } from "../agents/core/types.ts";
+import type { Digest, SeatIndex } from "../agents/core/types.ts";
 import { dueAt } from "./bound.ts";
 import { createLinks } from "./links.ts";
 import type { ForeignModels } from "./model.ts";
@@ -29,7 +29,12 @@ export async function runWorld(
   const tell: Tell = (describe) => onLine?.(`${clock.now()} ${describe()}`);
   const recorder = createRecorder(plan.attempt.committee.length, () => clock.now(), tell);
   const latency = random.fork("latency");
-  const hub = createMemoryHub({ clock, latencyMs: () => 1 + latency.below(plan.latencyMs) });
+  const seatOf = new Map(plan.attempt.committee.map(({ signer }, seat) => [signer, seat as SeatIndex]));
+  const hub = createMemoryHub({
+    clock,
+    latencyMs: (from, to) =>
+      plan.delayMs?.(seatOf.get(from) as SeatIndex, seatOf.get(to) as SeatIndex) ?? 1 + latency.below(plan.latencyMs),
+  });
   let failure: Error | null = null;
   const links = createLinks(plan, clock, random.fork("links"), recorder);
   const world: World = {
@@ -110,6 +115,7 @@ function traceOf({ world, seats, endedAt, due, instants, pending }: Ended): Trac
       read: recorded.read,
       shown: recorded.shown,
       journalBytes: one.journalBytes(),
+      storeBytes: [...one.blocks.values()].reduce((sum, bytes) => sum + bytes.length, 0),
       backlog: one.backlog(),
       silent: one.silent(),
       took: contested.size === 0 || byzantine !== null ? new Map() : one.took(contested),

@@ -26,6 +26,7 @@ import { announcementTopic } from "./announcement.ts";
 import type { AgentTiming } from "./config.ts";
 import { openCursor, type EventBlocks, type StoredCursor } from "./cursor.ts";
 import { createOutage, type Outage } from "./outage.ts";
+import { createPeers, type Peers } from "./peers.ts";
 import { persistently, retryMs } from "./persist.ts";
 import { seatedProgress } from "./request/committee.ts";
 import { createEvidenceKeeper, type EvidenceKeeper } from "./request/evidence.ts";
@@ -92,6 +93,7 @@ class RunningAgent implements Agent {
   private readonly evidence: EvidenceKeeper;
   private readonly relayer: Relayer;
   private readonly duties: Duties;
+  private readonly peers: Peers;
   private readonly lifetime = new AbortController();
   /** Progress of the requests that are not final. */
   private readonly progresses = new Map<RequestId, Progress>();
@@ -120,11 +122,13 @@ class RunningAgent implements Agent {
     this.evidence = evidence;
     this.relayer = relayer;
     this.keeper = createKeeper(ports, timing, lifetime);
+    this.peers = createPeers(ports.network, ports.signer.address);
     this.duties = new Duties(ports, {
       timing,
       tokensPerRequest,
       ingress,
       lifetime,
+      onSeats: (attempts) => this.peers.seated(attempts.map(({ committee }) => committee)),
       eventsOf: ({ attempt, awaited, seat }) => ({
         onBroadcast: (message) => tellLive(attempt, toldOfMessage(message)),
         onCertified: (certificate) => {
@@ -365,18 +369,12 @@ class RunningAgent implements Agent {
   }
 
   private async refreshPeers(): Promise<void> {
-    const { chain, network, signer } = this.ports;
+    const { chain, signer } = this.ports;
     const agents = await chain.agents(this.lifetime.signal);
     this.keeper.agents(agents.filter((agent) => agent.active));
     const own = agents.find((agent) => agent.signer === signer.address);
     if (own?.asleep === true) void this.keeper.wake(own.agentId);
-    // The network has places for so many: those who have left must not take them from those who are drawn.
-    const others = agents
-      .filter((agent) => agent.signer !== signer.address && agent.endpoint.length > 0)
-      .toSorted((one, other) => Number(other.active) - Number(one.active));
-    network.setPeers(
-      others.map((agent) => ({ signer: agent.signer, publicKey: agent.publicKey, multiaddrs: agent.endpoint })),
-    );
+    this.peers.agents(agents);
   }
 }
 

@@ -14,8 +14,11 @@ export interface Peer {
 export interface Network {
   /** Multiaddrs this node listens on, without the /p2p part. */
   readonly multiaddrs: readonly string[];
-  /** Replaces the set of peers to stay connected with; reconnects with back-off until replaced. */
-  setPeers(peers: readonly Peer[]): void;
+  /**
+   * Replaces the set of peers to stay connected with; reconnects with back-off until replaced. `others` may connect and send frames,
+   * too, and this node does not dial them.
+   */
+  setPeers(peers: readonly Peer[], others?: ReadonlySet<Address>): void;
   /**
    * Queues a frame for a peer. Never throws for an unreachable peer: the queue is bounded and drops the oldest frame,
    * and the caller sends again after a reconnect.

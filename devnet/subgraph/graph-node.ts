@@ -23,6 +23,8 @@ export interface GraphNode {
   status(): Promise<IndexingStatus>;
   /** Resolves when this block is indexed. Rejects if indexing fails, or on abort. */
   synced(block: number, options: SyncOptions): Promise<IndexingStatus>;
+  /** Bytes of the database on the disk. */
+  databaseBytes(): Promise<number>;
   /** Idempotent; removes the database. */
   stop(): Promise<void>;
 }
@@ -78,6 +80,7 @@ export async function startGraphNode(rpcUrl: string, deployed: Deployed, signal:
       openPorts: Object.values(ports),
       status: () => readStatus(statusUrl),
       synced: (block, options) => waitFor(node, block, options),
+      databaseBytes: () => postgres.diskBytes(),
       stop,
     };
     await waitUntilUp(node, child, log, signal);

@@ -1,7 +1,7 @@
 // A PostgreSQL server for one graph-node: npm's binaries, a new database, bound to 127.0.0.1 with a random password.
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { chmod, chown, cp, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { chmod, chown, cp, mkdir, readFile, readdir, stat, symlink, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -12,6 +12,8 @@ import { freePort } from "./ports.ts";
 export interface Postgres {
   /** Connection URL, which contains the password. */
   readonly url: string;
+  /** Bytes of all tables and indexes on the disk. */
+  diskBytes(): Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -55,7 +57,26 @@ export async function startPostgres(directory: string): Promise<Postgres> {
     throw error;
   }
   // Every cluster has a database of this name.
-  return { url: `postgresql://${USER}:${password}@127.0.0.1:${port}/postgres`, stop: () => server.stop() };
+  return {
+    url: `postgresql://${USER}:${password}@127.0.0.1:${port}/postgres`,
+    diskBytes: () => sizeOf(join(data, "base")),
+    stop: () => server.stop(),
+  };
+}
+
+async function sizeOf(folder: string): Promise<number> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  // The server may remove a file meanwhile.
+  const sizes = await Promise.all(
+    files.map((file) =>
+      stat(file).then(
+        ({ size }) => size,
+        () => 0,
+      ),
+    ),
+  );
+  return sizes.reduce((sum, size) => sum + size, 0);
 }
 
 /** Copies the binaries so that anybody may read them, with the links that npm's package leaves to an install script. */

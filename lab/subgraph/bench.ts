@@ -22,6 +22,8 @@ export interface Bench {
   readonly graphNodeMiB: number;
   /** Memory of the database's processes in the end, shared pages counted once. */
   readonly postgresMiB: number;
+  /** What the history adds to the database on the disk. */
+  readonly databaseBytes: number;
   readonly comparisons: number;
   readonly differences: readonly string[];
 }
@@ -52,9 +54,11 @@ export async function benchSubgraph({ requests, operators, seed, signal, progres
     const node = await startGraphNode(chain.rpcUrl, deployed, signal);
     try {
       const first = (await node.status()).block;
+      const empty = await node.databaseBytes();
       const started = performance.now();
       await node.synced(blocks, { signal, onProgress: everyTenth(blocks, progress) });
       const indexSeconds = (performance.now() - started) / 1000;
+      const databaseBytes = (await node.databaseBytes()) - empty;
       const logs = await readLogs(client, deployed, BigInt(blocks));
       const counted = logs.filter(({ blockNumber }) => blockNumber > first).length;
       progress("comparing every entity with the contracts");
@@ -69,6 +73,7 @@ export async function benchSubgraph({ requests, operators, seed, signal, progres
         blocks,
         entities,
         indexSeconds,
+        databaseBytes,
         comparisons,
         differences,
         events: logs.length,

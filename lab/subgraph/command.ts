@@ -45,9 +45,19 @@ export async function main(argv: readonly string[]): Promise<number> {
 }
 
 function asText(result: Bench): string {
-  const { requests, blocks, events, entities, indexSeconds, eventsPerSecond, graphNodeMiB, postgresMiB } = result;
+  const {
+    requests,
+    blocks,
+    events,
+    entities,
+    indexSeconds,
+    eventsPerSecond,
+    graphNodeMiB,
+    postgresMiB,
+    databaseBytes,
+  } = result;
   return `${requests} requests: ${events} events in ${blocks} blocks, ${entities} entities
-indexed in ${indexSeconds.toFixed(1)} s: ${eventsPerSecond.toFixed(0)} events per second; graph-node at most ${graphNodeMiB} MiB, PostgreSQL ${postgresMiB} MiB
+indexed in ${indexSeconds.toFixed(1)} s: ${eventsPerSecond.toFixed(0)} events per second; graph-node at most ${graphNodeMiB} MiB, PostgreSQL ${postgresMiB} MiB, ${(databaseBytes / 1_048_576).toFixed(0)} MiB on the disk
 ${result.comparisons} values compared, ${result.differences.length} differences
 `;
 }

@@ -104,6 +104,10 @@ describe("chain: events", () => {
     const changed = decodeLog(logOf(topics as Hex[], "0x", registry), oracle, registry);
     assert.ok(changed.kind === "event" && changed.event.kind === "agentsChanged");
     assert.equal(changed.event.agentId, 3);
+    // Nearly every decision has one. Whoever read the registry again for each would read it in every block.
+    const fell = encodeEventTopics({ abi: agentRegistryAbi, eventName: "ReputationChanged", args: { agentId: 3 } });
+    const data = encodeAbiParameters([{ type: "int8" }, { type: "uint32" }], [-1, 800_000]);
+    assert.equal(decodeLog(logOf(fell as Hex[], data, registry), oracle, registry).kind, "irrelevant");
     const pending = encodeEventTopics({ abi: decisionOracleAbi, eventName: "CallbackFailed", args: { requestId: 9n } });
     assert.equal(decodeLog(logOf(pending as Hex[], "0x"), oracle, registry).kind, "irrelevant");
   });

@@ -200,6 +200,20 @@ export function networkSuite(name: string, createWorld: () => NetworkWorld): voi
       await until(() => atA.length === 1);
     });
 
+    test("lets others send whom it does not dial, until they are named no more", async () => {
+      const [a, b] = await Promise.all([open(0), open(1)]);
+      const [atA, atB] = [record(a), record(b)];
+      a.setPeers([peerOf(1, b)]);
+      b.setPeers([], new Set([signerOf(0)]));
+      a.send(signerOf(1), utf8("from a"));
+      b.send(signerOf(0), utf8("to nobody"));
+      await until(() => atB.length === 1);
+      assert.deepEqual([a.connected(), b.connected(), atB[0]?.from], [[signerOf(1)], [], signerOf(0)]);
+      b.setPeers([]);
+      await until(() => a.connected().length === 0);
+      assert.deepEqual(atA, []);
+    });
+
     test("is never its own peer", async () => {
       const a = await open(0);
       a.setPeers([peerOf(0, a)]);

@@ -131,9 +131,22 @@ function decisionCommitted(args: ArgsOf<"DecisionCommitted">): Body | string {
   return { kind: "decisionCommitted", requestId, committee, decision, relay: unpackRelay(args.relay) };
 }
 
+/** Events after which other agents are there, or are reached in another way. Most decisions change reputations and stakes, which concern no peer. */
+const PEER_CHANGES: ReadonlySet<string> = new Set<ReturnType<typeof decodeRegistryLog>["eventName"]>([
+  "AgentRegistered",
+  "AgentActivated",
+  "AgentDeactivated",
+  "AgentExited",
+  "AgentFellAsleep",
+  "AgentWoke",
+  "SignerRotated",
+  "EndpointUpdated",
+]);
+
 function registryBody(log: MinedLog): Body | null {
-  const { args } = decodeRegistryLog(log);
-  return "agentId" in args ? { kind: "agentsChanged", agentId: args.agentId as AgentId } : null;
+  const { eventName, args } = decodeRegistryLog(log);
+  if (!PEER_CHANGES.has(eventName) || !("agentId" in args)) return null;
+  return { kind: "agentsChanged", agentId: args.agentId as AgentId };
 }
 
 /** Returns the seats; a string says why the words are no committee. */

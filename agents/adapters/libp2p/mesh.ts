@@ -13,8 +13,9 @@ import { parsePeers, type Target } from "./peers.ts";
 const AGENT_TAG = "conclave-agent";
 const AGENT_TAG_VALUE = 100;
 
-/** Direct streams with every configured peer, one for each direction. */
+/** Direct streams with every peer to stay connected with, one for each direction, and streams from others who may send. */
 export interface Mesh extends Pick<Network, "setPeers" | "send" | "onFrame" | "onConnect" | "connected" | "close"> {
+  /** True for those to stay connected with, and for those who may send. */
   isConfigured(peer: Address): boolean;
 }
 
@@ -30,7 +31,8 @@ export async function openMesh({ libp2p, own, bounds, report }: MeshOptions): Pr
   const leaving = new Set<Promise<void>>();
   const frameListeners = new Set<(from: Address, frame: Uint8Array) => void>();
   const connectListeners = new Set<(peer: Address) => void>();
-  const isConfigured = (peer: Address): boolean => links.has(peer);
+  let admitted: ReadonlySet<Address> = new Set();
+  const isConfigured = (peer: Address): boolean => links.has(peer) || admitted.has(peer);
   const inbound = await acceptFrames({
     libp2p,
     bounds,
@@ -59,11 +61,14 @@ export async function openMesh({ libp2p, own, bounds, report }: MeshOptions): Pr
 
   return {
     isConfigured,
-    setPeers(peers) {
+    setPeers(peers, others = new Set()) {
       if (closed) return;
       const targets = parsePeers(peers, own, bounds, report);
+      const before = admitted;
+      admitted = others;
       for (const [signer, link] of links) if (!targets.has(signer)) remove(signer, link);
       for (const [signer, target] of targets) add(signer, target);
+      for (const peer of before) if (!isConfigured(peer)) inbound.drop(peer);
     },
     send(to, frame) {
       if (frame.length === 0 || frame.length > bounds.frameBytes) {

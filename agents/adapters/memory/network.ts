@@ -21,6 +21,8 @@ export interface MemoryHub {
 interface Node {
   readonly address: Address;
   readonly peers: Map<Address, Route>;
+  /** Those who may send, beside the peers. */
+  admitted: ReadonlySet<Address>;
   readonly frameListeners: Set<(from: Address, frame: Uint8Array) => void>;
   readonly connectListeners: Set<(peer: Address) => void>;
   readonly topics: Map<string, Set<(data: Uint8Array) => void>>;
@@ -28,7 +30,7 @@ interface Node {
 
 /** From one node to one configured peer. */
 interface Route {
-  /** True if both nodes are there and have configured each other. */
+  /** True if both nodes are there, and the other one lets this one send. */
   mutual: boolean;
   /** True once the node knows of the connection. */
   up: boolean;
@@ -57,7 +59,7 @@ export function createMemoryHub(options: MemoryHubOptions): MemoryHub {
   function update(from: Node, to: Address, target: Node | undefined): void {
     const route = from.peers.get(to);
     if (route === undefined) return;
-    const mutual = nodes.get(from.address) === from && target?.peers.has(from.address) === true;
+    const mutual = nodes.get(from.address) === from && target !== undefined && admits(target, from.address);
     if (mutual === route.mutual) return;
     route.mutual = mutual;
     route.up = false;
@@ -76,7 +78,7 @@ export function createMemoryHub(options: MemoryHubOptions): MemoryHub {
     const target = nodes.get(to);
     clock.schedule(route.busyUntil - now, () => {
       // Frames to a node that left, or that removed the sender, are lost.
-      if (target === undefined || nodes.get(to) !== target || !target.peers.has(from.address)) return;
+      if (target === undefined || nodes.get(to) !== target || !admits(target, from.address)) return;
       for (const listener of target.frameListeners) listener(from.address, frame.slice());
     });
   }
@@ -98,6 +100,7 @@ export function createMemoryHub(options: MemoryHubOptions): MemoryHub {
       const node: Node = {
         address,
         peers: new Map(),
+        admitted: new Set(),
         frameListeners: new Set(),
         connectListeners: new Set(),
         topics: new Map(),
@@ -118,6 +121,10 @@ export function createMemoryHub(options: MemoryHubOptions): MemoryHub {
   };
 }
 
+function admits({ peers, admitted }: Node, sender: Address): boolean {
+  return peers.has(sender) || admitted.has(sender);
+}
+
 interface Wires {
   readonly reconnect: () => void;
   readonly transmit: (to: Address, route: Route, frame: Uint8Array) => void;
@@ -129,8 +136,9 @@ interface Wires {
 function createNetwork(node: Node, bounds: NetworkBounds, wires: Wires): Network {
   return {
     multiaddrs: [`/memory/${node.address}`],
-    setPeers(peers: readonly Peer[]) {
+    setPeers(peers: readonly Peer[], others: ReadonlySet<Address> = new Set()) {
       if (!wires.isOpen()) return;
+      node.admitted = others;
       const wanted = new Set(peers.map((peer) => peer.signer).filter((signer) => signer !== node.address));
       for (const address of node.peers.keys()) if (!wanted.has(address)) node.peers.delete(address);
       for (const address of wanted) {

@@ -23,7 +23,7 @@ const KINDS: Readonly<Partial<Record<NetworkEvent["kind"], RefusedKind>>> = {
 const LINES: Readonly<Record<NetworkEvent["kind"], string>> = {
   connectionRefused: "refused a stranger's connection: too many of its host, or of all; auditors may have to wait",
   connectionReplaced: "closed the oldest connection of a peer that opened too many",
-  streamRefused: "refused a stream of somebody who is no active agent",
+  streamRefused: "refused a stream of somebody who is no agent",
   frameRefused: "refused a malformed frame of a peer",
   framesDropped: "dropped frames for a peer that reads too slowly or is away; they are sent again when it is back",
   peerInvalid: "left out a peer whose entry in the registry cannot be used",

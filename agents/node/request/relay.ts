@@ -13,7 +13,7 @@ import { announcementTopic, encodeAnnouncement } from "../announcement.ts";
 import type { AgentTiming } from "../config.ts";
 import { isPaidRefusal, MOST_PAID_REFUSALS } from "./paid.ts";
 
-/** Brings the certificates of this agent's seats on chain, and announces their transcripts. */
+/** Brings the certificates of this agent's seats on chain, and announces the transcripts of those that it committed. */
 export interface Relayer {
   /** Never rejects: what fails is logged. */
   certified(attempt: Attempt, awaited: AwaitedRound, self: SeatIndex, certificate: Certificate): Promise<void>;
@@ -55,8 +55,9 @@ export function createRelayer(
     try {
       const receipt = await relay(relayPorts, attempt, awaited, self, certificate, relayStaggerMs, lifetime);
       counts[receipt === "already" ? "already" : "committed"]++;
-      if (receipt !== "already")
-        log.info({ requestId, transaction: receipt.transactionHash, gas: receipt.gasUsed.toString() }, "committed");
+      // Every agent of the network gets each announcement: one for a decision is enough.
+      if (receipt === "already") return;
+      log.info({ requestId, transaction: receipt.transactionHash, gas: receipt.gasUsed.toString() }, "committed");
       // Not before the chain has the decision: whoever knows the root can read the decision, and act on it first.
       await network
         .announce(announcementTopic(chain.domain), encodeAnnouncement(attempt, certificate.decision.transcript))

@@ -47,6 +47,8 @@ export interface DutyOptions {
   readonly ingress: Ingress;
   /** Receives what the session at the place finds. */
   readonly eventsOf: (place: SeatPlace) => Omit<SessionEvents, "onUnread">;
+  /** Runs with all attempts in which this agent sits whenever it is about to take a seat, and when it has left one. */
+  readonly onSeats: (attempts: readonly Attempt[]) => void;
   readonly lifetime: AbortSignal;
 }
 
@@ -175,6 +177,7 @@ export class Duties {
     this.options.ingress.closed(session);
     this.withheldBefore += session.withheld()?.times ?? 0;
     await session.close();
+    this.tellSeats();
     this.ports.live?.closed(attempt);
     this.ports.log.info({ requestId: requestId.toString(), why }, "left the seat");
   }
@@ -202,6 +205,8 @@ export class Duties {
       this.budgets.set(requestId, budget);
       const ports = { ...this.ports, journal, budget };
       const events = { ...eventsOf(place), onUnread: () => void this.unread++ };
+      // A seat speaks as it opens, and what it says waits for its connections.
+      this.tellSeats(attempt);
       const session = await openSession(protocol, attempt, seat, timing, ports, events);
       this.duties.set(requestId, { ...place, session });
       ingress.opened(session);
@@ -211,9 +216,14 @@ export class Duties {
       );
     } catch (error) {
       this.ports.live?.closed(attempt);
+      this.tellSeats();
       await journal.close();
       throw error;
     }
+  }
+
+  private tellSeats(...opening: readonly Attempt[]): void {
+    this.options.onSeats([...this.sessions().map(({ attempt }) => attempt), ...opening]);
   }
 }
 
