@@ -32,7 +32,10 @@ export async function main(argv: readonly string[]): Promise<number> {
     .addHelpText("after", "\nExample:\n  npm run -s lab -- scale --json\n")
     .parse(argv, { from: "user" })
     .opts<Flags>();
-  if (flags.measure !== undefined) await measureInputs(flags.measure === true ? PARTS : flags.measure, progress);
+  if (flags.measure !== undefined) {
+    await measureInputs(flags.measure === true ? PARTS : flags.measure, progress);
+    if (flags.write === undefined) return 0;
+  }
   const [inputs, gas] = [readInputs(), readGas()];
   const tables = scaleTables(inputs, gas);
   if (flags.write || flags.check)

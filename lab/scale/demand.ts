@@ -7,6 +7,8 @@ import {
   SECONDS_PER_SEAT,
   UNBONDING_DAYS,
 } from "./assumptions.ts";
+import { certification } from "../complexity/formulas.ts";
+import { quorumOf } from "../../agents/core/quorum.ts";
 import { retentionMs } from "../../agents/node/collector.ts";
 import { EVERYBODY } from "../../agents/node/peers.ts";
 import type { GasOf } from "./gas.ts";
@@ -50,8 +52,6 @@ export interface Demand extends Load {
   readonly chainBytes: number;
   /** Processor time of an auditor for one decision, in ms. */
   readonly auditMs: number;
-  readonly entities: number;
-  readonly databaseBytes: number;
 }
 
 /**
@@ -72,9 +72,11 @@ export function processorOf({ processor }: Inputs, n: number): ProcessorFigures 
 }
 
 export function demandOf(inputs: Inputs, gas: GasOf, { agents, perSecond, n }: Load): Demand {
-  const { loopback, audit, subgraph } = inputs;
+  const { loopback, audit } = inputs;
   const world = worldOf(inputs, n, "wan");
   const { cpuMs, commitBytes, requestBytes, messages } = processorOf(inputs, n);
+  // A transcript holds the deliberation, and a commit as many signatures as are needed.
+  const signatures = messages - (certification.of(n) as number) + quorumOf(n);
   const seatsPerSecond = (perSecond * n) / agents;
   const framesPerSeat = world.frames / n;
   const bytesPerSeat = world.bytes / n;
@@ -111,9 +113,7 @@ export function demandOf(inputs: Inputs, gas: GasOf, { agents, perSecond, n }: L
     rollupShare: (gasPerDecision * perSecond) / ROLLUP_GAS_PER_SECOND,
     blobShare: (chainBytes * perSecond * SECONDS_PER_BLOCK) / BLOB_BYTES_PER_BLOCK,
     chainBytes,
-    auditMs: ((1_000 * audit.cpuSeconds) / audit.signatures) * messages,
-    entities: subgraph.entities / subgraph.requests,
-    databaseBytes: subgraph.databaseBytes / subgraph.requests,
+    auditMs: ((1_000 * audit.cpuSeconds) / audit.signatures) * signatures,
   };
 }
 

@@ -20,9 +20,9 @@ export interface Made {
     readonly commit: string;
     readonly date: string;
     readonly machine: string;
-    /** Mean number of running processes in the minute before. */
-    readonly load: number;
-    readonly seconds: number;
+    /** Mean number of running processes in the minute before, and how long it took; null if nobody noted it. */
+    readonly load: number | null;
+    readonly seconds: number | null;
   };
 }
 
@@ -85,8 +85,8 @@ export interface SubgraphFigures {
   readonly events: number;
   readonly entities: number;
   readonly indexSeconds: number;
-  /** Growth of the database on the disk. */
-  readonly databaseBytes: number;
+  /** Growth of the database on the disk; absent in measurements before 27 November 2026. */
+  readonly databaseBytes?: number;
 }
 
 export const INPUTS_FILE = "lab/scale/inputs.json";

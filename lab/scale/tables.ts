@@ -5,6 +5,8 @@ import type { GasOf } from "./gas.ts";
 import type { Inputs, Made, Spread } from "./inputs.ts";
 import { limitsOf } from "./limits.ts";
 
+const YEAR_SECONDS = 365 * SECONDS_PER_DAY;
+
 type Row = readonly [what: string, of: (demand: Demand) => string];
 
 /** The tables of docs/scale.md, by the names of their sections. */
@@ -107,14 +109,16 @@ function limits(inputs: Inputs, demands: readonly Demand[]): string {
 function provenance({ loopback, processor, worlds, subgraph, audit }: Inputs): string {
   const quantile = (percentile: number): string => `${loopback.delaysMs[percentile] as number} ms`;
   const made = ({ made: { date, commit, load, seconds: took } }: Made): string =>
-    `${date} at ${commit}, load ${load}, ${took} s`;
+    `${date} at ${commit}, ${load === null || took === null ? "load not noted" : `load ${load}, ${took} s`}`;
+  const { databaseBytes } = subgraph;
+  const disk = databaseBytes === undefined ? "" : `, ${size(databaseBytes / subgraph.requests)} on the database's disk`;
   return [
     `Measured by \`npm run lab -- scale --measure\` on ${loopback.made.machine}:`,
     "",
     `* Loopback (${made(loopback)}): a frame of 4 KiB takes ${quantile(50)} in the median, ${quantile(90)} at most nine times in ten; ${loopback.cpuMsPerFrame} ms of processor time, a connection ${loopback.cpuMsPerConnection} ms, both ends together. The key of a peer takes ${loopback.cpuMsPerPeer} ms before it is dialled.`,
     `* Processor time of seats (${made(processor)}) and committees in virtual time (${made(worlds)}): below.`,
     `* \`npm run bench:verify\` (${made(audit)}): ${audit.decisions} decisions of four seats, ${((1_000 * audit.cpuSeconds) / audit.signatures).toFixed(2)} ms of processor time for a signature with everything around it.`,
-    `* \`npm run subgraph:bench\` (${made(subgraph)}): ${subgraph.requests} requests of many kinds and sizes make ${(subgraph.events / subgraph.requests).toFixed(1)} events and ${(subgraph.entities / subgraph.requests).toFixed(1)} entities each, ${size(subgraph.databaseBytes / subgraph.requests)} on the database's disk, and ${(subgraph.requests / subgraph.indexSeconds).toFixed(1)} of them are indexed in a second.`,
+    `* \`npm run subgraph:bench\` (${made(subgraph)}): ${subgraph.requests} requests of many kinds and sizes make ${(subgraph.events / subgraph.requests).toFixed(1)} events and ${(subgraph.entities / subgraph.requests).toFixed(1)} entities each${disk}, and ${(subgraph.requests / subgraph.indexSeconds).toFixed(1)} of them are indexed in a second. A year of a decision a second has ${count((YEAR_SECONDS * subgraph.events) / subgraph.requests / 1e6)} million events.`,
   ].join("\n");
 }
 
