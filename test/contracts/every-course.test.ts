@@ -53,6 +53,11 @@ const payOf = ({ answer, seats, level }: Played): bigint =>
   (answer === "H" ? 1n : 2n) * seats * (level === 0 ? unit : appealUnit);
 const treasuryPartOf = (one: Played): bigint => (payOf(one) * treasuryPpm) / 1_000_000n;
 
+const rewardFor = (one: Played): bigint => (one.answer === "Z" ? 0n : (payOf(one) - treasuryPartOf(one)) / 2n);
+/** What a called committee costs the asker: where no seat earns, or its seats lose it, the asker has the rest back. */
+const costOf = (called: Played, isOverturned: boolean): bigint =>
+  called.answer === "Z" || isOverturned ? treasuryPartOf(called) + rewardFor(called) : payOf(called);
+
 /** Who owns what after a course, from SE10 to SE14 alone. Gas is free. */
 function reckon(fee: bigint, rounds: readonly Played[]) {
   const by = rounds.findLastIndex(({ answer }) => answer === "A" || answer === "B");
@@ -65,9 +70,7 @@ function reckon(fee: bigint, rounds: readonly Played[]) {
   const appellants = rounds.map((one, i) => {
     // Nobody answered the appeal against the last round.
     if (one.bond === 0n || i === rounds.length - 1) return one.bond;
-    const called = rounds[i + 1]!;
-    if (!overturned[i]) return one.bond - (called.answer === "Z" ? treasuryPartOf(called) : payOf(called));
-    return one.bond + (one.answer === "Z" ? 0n : (payOf(one) - treasuryPartOf(one)) / 2n);
+    return overturned[i]! ? one.bond + rewardFor(one) : one.bond - costOf(rounds[i + 1]!, overturned[i + 1]!);
   });
   const paid = { seats: sum(seats), treasury: sum(rounds.map(treasuryPartOf)), appellants: sum(appellants) };
   const asker = fee + sum(rounds.map(({ bond }) => bond)) - paid.seats - paid.treasury - paid.appellants;
