@@ -1,6 +1,6 @@
 // What a soak showed, for machines and for people.
 import Table from "cli-table3";
-import { quantileSorted } from "simple-statistics";
+import { quantileSorted, sum } from "simple-statistics";
 import type { Finding } from "../examine.ts";
 import { growthOf, type Growth, type Point } from "./growth.ts";
 import type { Soaked } from "./run.ts";
@@ -68,7 +68,7 @@ export function reportOf({ requests, samples, perturbations, loadMs, examination
     decisionsPerMinute: decided / minutes,
     perturbations,
     processes: livesOf(samples).length,
-    cpuSecondsPerDecision: sumOf(livesOf(samples).map((life) => life.at(-1)?.cpuSeconds ?? 0)) / decided,
+    cpuSecondsPerDecision: sum(livesOf(samples).map((life) => life.at(-1)?.cpuSeconds ?? 0)) / decided,
     messages: examination.messages,
     latency: [
       latencyOf("all", requests),
@@ -116,7 +116,7 @@ function resourceOf(resource: Resource, samples: readonly Sample[], decisionsPer
   return {
     resource,
     most: Math.max(0, ...samples.map((sample) => sample[resource])),
-    last: sumOf(ofAgents.map((some) => some.at(-1)?.[resource] ?? 0)) / ofAgents.length,
+    last: sum(ofAgents.map((some) => some.at(-1)?.[resource] ?? 0)) / ofAgents.length,
     growth,
     grows: growth !== null && growth.low > 0,
     perDecision: isOfFolder && growth !== null ? growth.perHour / decisionsPerHour : null,
@@ -126,10 +126,6 @@ function resourceOf(resource: Resource, samples: readonly Sample[], decisionsPer
 /** The samples of each process. */
 function livesOf(samples: readonly Sample[]): readonly (readonly Sample[])[] {
   return [...Map.groupBy(samples, ({ agent, life }) => `${agent} ${life}`).values()];
-}
-
-function sumOf(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
 }
 
 export function textOf(report: SoakReport): string {

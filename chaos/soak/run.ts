@@ -12,7 +12,7 @@ import { ended, keep, PROGRESS_MS } from "../run.ts";
 import type { Asked, ChaosWorld } from "../world.ts";
 import { mildChaos } from "./mild.ts";
 import { sampleAgent, type Sample } from "./samples.ts";
-import { watchRequests, type Seen, type Watch } from "./watch.ts";
+import { POLL_MS, watchRequests, type Seen, type Watch } from "./watch.ts";
 
 export interface SoakPlan {
   readonly minutes: number;
@@ -38,7 +38,6 @@ export interface Soaked {
   readonly examination: Examination;
 }
 
-const POLL_MS = 100;
 /** The journals of a request last for seconds. */
 const COPY_MS = 1_000;
 const SAMPLE_MS = 30_000;

@@ -19,7 +19,7 @@ export interface Watch {
 }
 
 /** Every moment is late by up to this, and the differences of moments hardly. */
-const POLL_MS = 100;
+export const POLL_MS = 100;
 /** Blocks that are read again at each look: while anvil mines one, it may not have its events yet. */
 const AGAIN_BLOCKS = 4n;
 
