@@ -11,7 +11,7 @@ library OverturnLib {
 
     /// @notice True if the last round and an earlier one both overturned a decision: two committees that appeals called, each larger
     /// than the one before, without a common agent, agree with each other and not with it. No committee after it agreed with it. More
-    /// than a third of the seats of each of the two earned by their decision.
+    /// than a third of the seats of each of the two answered so before they saw what others answer.
     /// @param terms the terms of the request: numbers agree within their tolerance
     /// @param rounds all rounds of a request whose record is proven
     /// @param first index of the round of the decision

@@ -14,6 +14,8 @@ library PayLib {
     using RequestTermsLib for RequestTerms;
     using SeatLib for Seat;
 
+    /// @dev The share of a seat where nothing could be scored (PY6): it says that the seat worked, not that it was right.
+    uint256 private constant FLAT = 1;
     /// @dev The share of a seat that said nothing.
     uint256 private constant ABSENT = 0xff;
     /// @dev Of 32 bytes, all bits but the top one of each.
@@ -37,10 +39,11 @@ library PayLib {
     }
 
     /// @notice True if a decision can overturn those of the rounds before it. A hung committee says nothing about them, and nor does one
-    /// that found no answer without a seat that earns: it could read nothing (SG8), and whoever serves a source can bring that about.
+    /// that found no answer if no seat said so at first: it could read nothing (SG8), and whoever serves a source can bring that about.
+    /// @param decision a decision whose struct hash was made, which proves that its merits hold a share for each seat
     function canOverturn(Decision calldata decision) internal pure returns (bool) {
         if (isHung(decision)) return false;
-        return isDecided(decision) || !paysNobody(decision);
+        return isDecided(decision) || _knowers(decision) != 0;
     }
 
     /// @notice True if two decisions have another status, or another answer.
@@ -64,18 +67,11 @@ library PayLib {
         return _allZeroOrAbsent(bytes32(shares)) && (shares.length <= 32 || _allZeroOrAbsent(bytes32(shares[32:])));
     }
 
-    /// @notice True if more than a third of the seats have a share of the pay: they answered so before they saw what others answer
-    /// (PY4), and one of them at least is honest where more than two thirds are.
+    /// @notice True if more than a third of the seats answered so before they saw what others answer. One of them at least is honest where
+    /// more than two thirds of all are.
     /// @param decision a decision whose struct hash was made, which proves that its merits hold a share for each seat
     function wasKnown(Decision calldata decision) internal pure returns (bool) {
-        uint256 size = DecisionHeadLib.seats(decision.head);
-        bytes calldata merits = decision.merits;
-        uint256 paid = 0;
-        for (uint256 seat = 0; seat < size; ++seat) {
-            uint256 share = uint8(merits[seat]);
-            if (share != 0 && share != ABSENT) ++paid;
-        }
-        return paid * 3 > size;
+        return _knowers(decision) * 3 > DecisionHeadLib.seats(decision.head);
     }
 
     /// @notice Returns what a round that stands means for each of its seats: pay, reputation, absence, skill (SE11, SE20, SK3).
@@ -138,6 +134,16 @@ library PayLib {
             } {
                 mstore(service, or(mload(service), or(shl(104, and(answered, 1)), shl(96, and(agreed, 1)))))
             }
+        }
+    }
+
+    /// @dev Returns the number of seats whose share is a score: they were right before they saw what others answer (PY4).
+    function _knowers(Decision calldata decision) private pure returns (uint256 count) {
+        bytes calldata shares = decision.merits[:DecisionHeadLib.seats(decision.head)];
+        // There are at most 64 shares.
+        for (uint256 seat = 0; seat < shares.length; ++seat) {
+            uint256 share = uint8(shares[seat]);
+            if (share > FLAT && share != ABSENT) ++count;
         }
     }
 

@@ -17,13 +17,15 @@ const REVEAL = 2;
 const DRAFT = 10;
 const TOP_TIER = 900_000;
 const [FLAT, SAFE, SURE] = [1, 30, 240];
+/** PY8: protocols whose chair can decide what few seats answered. */
+const CHAIRED = ["council", "debate", "adversarial"];
 /** Protocols that also slash for opinions. */
 export const OWN_SLASHES = ["mbft", "escalating"];
 
 /**
  * SI11: all certificates state the same shares and changes. Who is paid answered blind, as the raw messages of the certified transcript
  * show: it bound itself to an answer of the first round, or wrote the first draft (PY7). If one can tell by the answer alone, it is the
- * decided one, and paid by its tier (PY3). A Hung attempt pays alike (PY6). Who said nothing, and nobody else, is absent, and falls
+ * decided one, and paid by its tier (PY3). Where nobody was right at first, and in a Hung attempt, all earn alike (PY6). Who said nothing, and nobody else, is absent, and falls
  * one step (PY9). Where more than 2/3 are paid for the decided answer, whoever bound itself and was wrong when sure, or never showed its
  * answer, falls; nobody else does (PY5, PY10).
  */
@@ -35,6 +37,7 @@ export function checkPay(trace: Trace): readonly string[] {
   const { terms } = trace.attempt.request;
   const differing = differingFrom(trace, certificate, paidBy, "shares or reputation changes");
   const bound = trace.attempt.committee.map((_, seat) => boundTo(trace, messages, seat as SeatIndex));
+  const isAlike = decision.shares.every((share) => share <= FLAT || share === ABSENT);
   const unearned = decision.shares.flatMap((share, seat): readonly string[] => {
     const isSilent = !messages.some(({ header }) => header.seat === seat);
     // Nobody is asked anything in a refused attempt.
@@ -42,8 +45,13 @@ export function checkPay(trace: Trace): readonly string[] {
       return [`seat ${seat} ${isSilent ? "said nothing" : "spoke"}, and its share is ${share}`];
     if (share === 0 || share === ABSENT) return [];
     const shown = bound[seat]?.shown ?? null;
+    if (decision.status === "hung" && !isAlike) return [`seat ${seat} is paid ${share} for a Hung attempt`];
+    if (isAlike) {
+      const isRight =
+        decision.status === "decided" && canTell(terms) && isSame(terms, shown?.["answer"], decision.answer);
+      return isRight && !CHAIRED.includes(trace.protocol.id) ? [`seat ${seat} was right, and all earn alike`] : [];
+    }
     if (shown === null) return [`seat ${seat} is paid and answered nothing blind`];
-    if (decision.status === "hung") return share === FLAT ? [] : [`seat ${seat} is paid ${share} for a Hung attempt`];
     if (!canTell(terms)) return [];
     const { answer, tier } = shown;
     if (!isSame(terms, answer, decision.answer))

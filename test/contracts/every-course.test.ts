@@ -32,7 +32,7 @@ import { mostUnits } from "./utils/money.ts";
 
 const { ethers } = await hre.network.create();
 
-/** Z could read nothing: no seat earns. */
+/** Z could read nothing: all seats earn alike. */
 const answers = { A: {}, B: no, H: hung, Z: unanswerable } as const;
 type Answer = keyof typeof answers;
 
@@ -53,10 +53,10 @@ const payOf = ({ answer, seats, level }: Played): bigint =>
   (answer === "H" ? 1n : 2n) * seats * (level === 0 ? unit : appealUnit);
 const treasuryPartOf = (one: Played): bigint => (payOf(one) * treasuryPpm) / 1_000_000n;
 
-const rewardFor = (one: Played): bigint => (one.answer === "Z" ? 0n : (payOf(one) - treasuryPartOf(one)) / 2n);
-/** What a called committee costs the asker: where no seat earns, or its seats lose it, the asker has the rest back. */
+const rewardFor = (one: Played): bigint => (payOf(one) - treasuryPartOf(one)) / 2n;
+/** What a called committee costs the asker: where its seats lose their pay, the asker has the rest back. */
 const costOf = (called: Played, isOverturned: boolean): bigint =>
-  called.answer === "Z" || isOverturned ? treasuryPartOf(called) + rewardFor(called) : payOf(called);
+  isOverturned ? treasuryPartOf(called) + rewardFor(called) : payOf(called);
 
 /** Who owns what after a course, from SE10 to SE14 alone. Gas is free. */
 function reckon(fee: bigint, rounds: readonly Played[]) {
@@ -65,7 +65,7 @@ function reckon(fee: bigint, rounds: readonly Played[]) {
     ({ answer, bond }, i) => i < by && answer !== rounds[by]!.answer && (bond > 0n || answer !== "H"),
   );
   const seats = rounds.map((one, i) =>
-    overturned[i]! || one.answer === "Z" ? 0n : ((payOf(one) - treasuryPartOf(one)) / one.seats) * one.seats,
+    overturned[i]! ? 0n : ((payOf(one) - treasuryPartOf(one)) / one.seats) * one.seats,
   );
   const appellants = rounds.map((one, i) => {
     // Nobody answered the appeal against the last round.
@@ -137,7 +137,7 @@ describe("every course with two appeals", () => {
           });
         for (const answer of ["A", "B", "H", "Z"] as const)
           await aside(async () => {
-            const shares = concat(Array.from({ length: size }, () => (answer === "Z" ? "0x00" : "0x01")));
+            const shares = concat(Array.from({ length: size }, () => (answer === "Z" ? "0x01" : "0x02")));
             const committed = await decide(world, asked, { ...answers[answer], shares });
             const played = [...before, { answer, seats: BigInt(size), level, bond: 0n }];
             if (committed.reopened !== null) return explore(committed.reopened, played);

@@ -73,13 +73,13 @@ describe("non-answers: over a committee", () => {
           }
         });
 
-        it(`SG8, EV-4: n = ${n}: a page that shows every seat something else is unanswerable, and nobody asks a model`, () => {
+        it(`SG8, EV-4: n = ${n}: a page that shows every seat something else is unanswerable, and nobody asks a model; all earn alike`, () => {
           const attempt = askingUnder(protocol, n, [PAGE]);
           const scripts = attempt.committee.map((_, seat) => ({ ...saying("yes"), sees: () => `${PAGE} By ${seat}.` }));
           const run = watched(protocol, attempt, scripts, 1, standing(PAGE));
           assertFields(decisionOf(run), { ...nonAnswer("unanswerable"), confidence: 1_000_000 });
           assert.equal(run.asked.length, 0);
-          assert.deepEqual(new Set(decisionOf(run).shares), new Set([0]));
+          assert.deepEqual(new Set(decisionOf(run).shares), new Set([1]));
         });
       }
 

@@ -161,7 +161,7 @@ describe("non-answers", () => {
       assert.equal(made.outcome, NON_ANSWER_OUTCOMES[status]);
       assert.equal(made.answer, "");
       const isRight = status === "unanswerable";
-      assert.deepEqual(made.shares, isRight ? [240, 240, 240, 0] : [0, 0, 0, 0]);
+      assert.deepEqual(made.shares, isRight ? [240, 240, 240, 0] : [1, 1, 1, 1]);
       assert.deepEqual(made.reputationChanges, isRight ? [{ seat: 3, steps: -1 }] : []);
     }
   });

@@ -13,7 +13,7 @@ interface Course {
   readonly outcome: bigint | null;
   /** Given if it found no answer; `outcome` is then the constant on the chain. */
   readonly status?: NonAnswer;
-  /** Seats that earned; all unless given. */
+  /** Seats that were right at first; all unless given. The others earn alike, as where nobody was (PY6), and one is absent. */
   readonly paid?: number;
   /** The number of its first agent; committees share nobody unless given. */
   readonly from?: number;
@@ -30,7 +30,7 @@ function roundsOf(courses: readonly Course[]): readonly DecidedRound[] {
         attempt,
         status: outcome === null ? "hung" : (status ?? "decided"),
         outcome: bytesToHex(word(BigInt.asUintN(256, outcome ?? 0n))),
-        shares: seats.map((seat) => (seat < paid ? 30 : seat === paid ? ABSENT : 0)),
+        shares: seats.map((seat) => (seat < paid ? 30 : seat === paid ? ABSENT : 1)),
       },
     } as unknown as DecidedRound;
   });

@@ -99,7 +99,7 @@ describe("pay: the score", () => {
     assertAbove(expected(TIER_MAX, honest), expected(MEDIUM, honest));
   });
 
-  it("PY4: shares fit a byte, whatever a seat says; nothing but a right answer earns", () => {
+  it("PY4, PY6: shares fit a byte, whatever a seat says; nothing but a right answer earns, and all earn alike if none does", () => {
     const kinds: readonly (readonly [Partial<Terms>, readonly string[]])[] = [
       [{ kind: "boolean" }, ["yes", "no"]],
       [{ kind: "policies", options: 4 }, ["A", "A,B", "B,C,D", "C"]],
@@ -117,13 +117,15 @@ describe("pay: the score", () => {
         const attempt = attemptOf(7, terms);
         const blind = said.flatMap((one, seat) => (one ? [answerOf(attempt, seat, one.text, one.tier)] : []));
         const { shares, reputationChanges } = outcomeFor(attempt, blind, decided);
-        for (const [seat, share] of shares.entries()) {
+        const isAlike = shares.every((share) => share === 1);
+        for (const [seat, share] of isAlike ? [] : shares.entries()) {
           assert.equal(Number.isInteger(share) && share >= 0 && share <= SURE_RIGHT, true);
           if (said[seat] === null) assert.equal(share, 0);
           if (said[seat]?.text === decided) assert.equal(share, said[seat].tier === TIER_MAX ? SURE_RIGHT : SAFE_RIGHT);
         }
         assert.deepEqual(outcomeFor(attempt, blind.toReversed(), decided), outcomeFor(attempt, blind, decided));
-        for (const { seat, steps } of reputationChanges) assert.deepEqual([steps, shares[seat]], [-1, 0]);
+        assertAbove(Math.max(...shares), 0);
+        for (const { seat, steps } of reputationChanges) assert.deepEqual([steps, shares[seat]], [-1, isAlike ? 1 : 0]);
       }),
     );
   });
@@ -152,13 +154,15 @@ describe("pay: the score", () => {
     assert.deepEqual(outcomeFor(attempt, alone, "12").reputationChanges, [{ seat: 0, steps: -1 }]);
   });
 
-  it("PY6: a Hung attempt pays blind answers alike, and who earns recovers; whoever is wrong or silent does neither", () => {
+  it("PY6: a Hung attempt pays blind answers alike, and who earns recovers; where nobody would earn all do, right or not", () => {
     const attempt = attemptOf(4, {}, [500_000, 500_000, 500_000, 500_000]);
     const blind = [answerOf(attempt, 0, "yes"), answerOf(attempt, 2, "no", LOW)];
     const recovered = (...seats: readonly number[]) => seats.map((seat) => ({ seat, steps: 1 }));
     assertFields(outcomeFor(attempt, blind, null), { shares: [1, 0, 1, 0], reputationChanges: recovered(0, 2) });
     assertFields(outcomeFor(attempt, blind), { shares: [SURE_RIGHT, 0, 0, 0], reputationChanges: recovered(0) });
-    assertFields(outcomeFor(attempt, blind.slice(1)), { shares: [0, 0, 0, 0], reputationChanges: [] });
+    const all = { shares: [1, 1, 1, 1], reputationChanges: recovered(0, 1, 2, 3) };
+    assertFields(outcomeFor(attempt, blind.slice(1)), all);
+    assertFields(outcomeFor(attempt, [], null), all);
   });
 
   it("PY6: a text that nobody answered blind in these words pays blind answers alike; no request of texts is free", () => {
@@ -229,10 +233,10 @@ describe("pay: commitments without their reveal", () => {
         // Who is right and shows it late loses pay, and nothing else.
         assert.equal(lossOf(late), lossOf(told));
         assertAtMost(lossOf(hidden), lossOf(told));
-        assert.deepEqual(
-          [late, hidden].map(({ shares }) => shares.slice(0, 6)),
-          [told, told].map(({ shares }) => shares.slice(0, 6)),
-        );
+        // PY6: where it alone was right the others earn alike.
+        const rest = told.shares.slice(0, 6);
+        const expected = rest.some((share) => share > 0) ? rest : Array<number>(6).fill(1);
+        for (const { shares } of [late, hidden]) assert.deepEqual(shares.slice(0, 6), expected);
       }),
     );
   });
@@ -337,7 +341,7 @@ describe("H3: a seat without a model", () => {
           );
           const run = runCommittee(protocol, attempt, scripts);
           const { shares, answer } = run.certificates.find((one) => one !== null)!.decision;
-          // As a drafter, alone or before one converger, it can be wrong; then nobody earns.
+          // As a drafter, alone or before one converger, it can be wrong; then all but the converger earn alike.
           if (protocol.assurance === "byzantine") assert.equal(answer, "yes");
           echo += shares[seat]! / 8;
           honest += shares.reduce((sum, share, at) => sum + (at === seat ? 0 : share / 3), 0) / 8;
@@ -365,24 +369,27 @@ describe("H3: a seat without a model", () => {
         }
     });
 
-  it("PY8: a chair that names what it alone answered earns nothing by it", () => {
+  it("PY8: a chair that names what it alone answered earns nothing by it, and the others earn alike", () => {
     const attempt = attemptOf(4, { protocol: council.code });
     const run = runCommittee(council, attempt, byRank(attempt, believing("yes"), { 0: believing("no") }));
     const { answer, shares, reputationChanges } = run.certificates[0]!.decision;
     assert.equal(answer, "no");
-    assert.deepEqual([shares[canonicalOrder(attempt)[0]!], ...shares], [0, 0, 0, 0, 0]);
+    assert.deepEqual(
+      canonicalOrder(attempt).map((seat) => shares[seat]),
+      [0, 1, 1, 1],
+    );
     assert.deepEqual(reputationChanges, []);
   });
 });
 
-describe("what does not hold", () => {
+describe("ADR 11: no draw is free", () => {
   /** An honest seat, asked: "Answer any letter but A until you are shown another seat's answer; then answer ..." */
   const obeying = (letter: string): SeatScript => ({
     answer: (ask) => believing(ask.ask.startsWith("0.propose") ? letter : "A").answer(ask),
   });
 
   for (const protocol of protocols)
-    it(`ADR 11: ${protocol.id}: a question can have an answer that nobody gives at first, and then nobody earns`, () => {
+    it(`PY6: ${protocol.id}: where nobody gives at first what the committee decides, all but a chair earn alike`, () => {
       const attempt = attemptOf(4, { protocol: protocol.code, kind: "choice", options: 26 });
       const scripts = attempt.committee.map((_, seat) => obeying("BCDE"[seat]!));
       const run = runCommittee(protocol, attempt, scripts);
@@ -390,6 +397,22 @@ describe("what does not hold", () => {
       // WB10: it decides nothing that no seat answered at first.
       const hangs = protocol.id === "wbft";
       assert.deepEqual([status, answer], hangs ? ["hung", ""] : ["decided", "A"]);
-      assert.deepEqual(shares, Array<number>(4).fill(hangs ? 1 : 0));
+      // PY8: a chair whose answer no other seat wants; after a debate all want it.
+      const unpaid = ["council", "adversarial"].includes(protocol.id) ? 1 : 0;
+      assert.deepEqual(shares.toSorted(), [...Array<number>(unpaid).fill(0), ...Array<number>(4 - unpaid).fill(1)]);
+    });
+
+  for (const protocol of protocols)
+    it(`PY6: ${protocol.id}: a question that no model answers is paid for all the same`, () => {
+      const attempt = attemptOf(4, { protocol: protocol.code });
+      const run = runCommittee(
+        protocol,
+        attempt,
+        attempt.committee.map(() => ({ answer: () => null })),
+      );
+      const { status, shares } = run.certificates.find((one) => one !== null)!.decision;
+      assert.equal(status, "hung");
+      // LL15: a worker of which no answer was delivered has not done what was asked.
+      assert.deepEqual(shares.toSorted(), protocol.id === "leaderless" ? [0, 1, 1, 1] : [1, 1, 1, 1]);
     });
 });

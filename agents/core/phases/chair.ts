@@ -34,7 +34,7 @@ import { ONE_PPM, type Attempt, type Outcome, type Ppm, type SeatIndex } from ".
  */
 
 /** Version of council, debate and adversarial: raised with every change of rules, wording or fields, and with TASKS_VERSION. */
-export const CHAIR_VERSION = 8;
+export const CHAIR_VERSION = 9;
 
 /** CH10: the most seats, since a prompt has one letter per answer. */
 export const MOST_SEATS = 26;
@@ -172,7 +172,9 @@ export function outcomeOfChair(attempt: Attempt, resolution: ChairResolution): O
   const confidence = (degraded ? Math.min(part, DEGRADED_CAP) : part) as Ppm;
   const isText = attempt.request.terms.kind === "text";
   const winner = { answer: chair.answer, confidence, alike: isText ? null : [] };
-  // PY8: else a chair could name what it alone answered, and take all pay.
-  const paid = isText || isMajority(agreeing.length, of) ? blind : NOBODY_BLIND;
-  return outcomeFrom(attempt, { winner, blind: paid, slashes, completed: [...completed, chair.seat] });
+  if (isText || isMajority(agreeing.length, of))
+    return outcomeFrom(attempt, { winner, blind, slashes, completed: [...completed, chair.seat] });
+  // PY8: else a chair could name what it alone answered, and take all pay. The others earn alike.
+  const others = completed.filter((seat) => seat !== chair.seat);
+  return outcomeFrom(attempt, { winner, blind: NOBODY_BLIND, slashes, completed: others });
 }

@@ -22,7 +22,7 @@ import { explainClasses, shownAnswer } from "./reasons.ts";
 import { closeForm, type Gathered, type RoundBook } from "./round-book.ts";
 
 /** @internal Raised with every change of these rules; the protocols that read sources rise with it. */
-export const SOURCES_VERSION = 6;
+export const SOURCES_VERSION = 7;
 
 /** What rounds leave behind where sources are read: `inner` is the protocol's own. */
 interface GatheredCarry<Inner> {
@@ -101,7 +101,7 @@ function assessGathering<Inner>(book: RoundBook, carry: GatheredCarry<Inner>): A
   };
 }
 
-/** SG8: what cannot be cited cannot be answered from. Nobody is asked anything, and nobody earns. */
+/** SG8: what cannot be cited cannot be answered from. Nobody is asked anything, and all who said what they read earn alike (PY6). */
 function outcomeWithout(attempt: Attempt, gathered: Readings): Outcome {
   const verdict = grounded(attempt).request.admitsNonAnswers === true ? gathered.verdict() : null;
   const { length } = attempt.committee;
@@ -111,7 +111,7 @@ function outcomeWithout(attempt: Attempt, gathered: Readings): Outcome {
     alike: [],
   };
   const slashes = seatsOf(attempt).map((seat) => (gathered.equivocators.includes(seat) ? 1 : 0));
-  return outcomeFrom(attempt, { winner, blind: NOBODY_BLIND, slashes, completed: [] });
+  return outcomeFrom(attempt, { winner, blind: NOBODY_BLIND, slashes, completed: gathered.speakers });
 }
 
 function assessInner<Inner>(

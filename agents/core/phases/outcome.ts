@@ -3,7 +3,7 @@ import { nonAnswerIn, NON_ANSWER_OUTCOMES } from "../request/non-answers.ts";
 import { seatsOf } from "../seat/order.ts";
 import { ONE_PPM, type Attempt, type Digest, type Outcome, type Ppm, type SeatIndex } from "../types.ts";
 import { decisionConfidence } from "./backing.ts";
-import { meritsOf, type Blind, type Decided, type Merit } from "./pay.ts";
+import { FLAT, meritsOf, type Blind, type Decided, type Merit } from "./pay.ts";
 
 /** The result of a deliberation, before reputation changes and pay shares follow from it. */
 export interface Resolution {
@@ -22,7 +22,8 @@ export function outcomeFrom(attempt: Attempt, { winner, blind, slashes, complete
   const heard = { answers: blind.answers.filter(isClean), overdue: blind.overdue.filter(isClean) };
   const merits = meritsOf(attempt, winner, heard);
   const meritOf = (seat: SeatIndex) => merits.find((one) => one.seat === seat);
-  const shares = seatsOf(attempt).map((seat) => (completed.includes(seat) ? (meritOf(seat)?.share ?? 0) : 0));
+  const earned = seatsOf(attempt).map((seat) => (completed.includes(seat) ? (meritOf(seat)?.share ?? 0) : 0));
+  const shares = earned.some((share) => share > 0) ? earned : alike(attempt, { blind, slashes, completed });
   const reputationChanges = seatsOf(attempt).flatMap((seat) => {
     const falls = meritOf(seat)?.falls === true ? 1 : Math.min(slashes[seat] as number, limits.maxSlashes);
     if (falls > 0) return [{ seat, steps: -falls }];
@@ -37,6 +38,15 @@ export function outcomeFrom(attempt: Attempt, { winner, blind, slashes, complete
   if (nonAnswer !== null)
     return { ...common, status: nonAnswer, outcome: NON_ANSWER_OUTCOMES[nonAnswer], answer: "", confidence };
   return { ...common, status: "decided", outcome: answer.outcome, answer: answer.text, confidence };
+}
+
+/** PY6: the shares where no seat would earn else. No draw is free (ADR 11), so where nobody did all that was asked all others earn. */
+function alike(attempt: Attempt, { blind, slashes, completed }: Omit<Resolution, "winner">): readonly number[] {
+  const isLate = (seat: SeatIndex): boolean => blind.overdue.some((one) => one.seat === seat);
+  const unblamed = seatsOf(attempt).filter((seat) => slashes[seat] === 0 && !isLate(seat));
+  const worked = unblamed.filter((seat) => completed.includes(seat));
+  const paid = worked.length > 0 ? worked : unblamed;
+  return seatsOf(attempt).map((seat) => (paid.includes(seat) ? FLAT : 0));
 }
 
 /** SK1: a decision that outvotes nobody teaches nothing. */

@@ -11,7 +11,7 @@ import { TIER_MAX } from "./tiers.ts";
  * Raised with every change of this rule; every protocol rises with it.
  * @internal test/core/versions.test.ts pins it; nothing else reads it.
  */
-export const PAY_VERSION = 5;
+export const PAY_VERSION = 6;
 
 /** PY1: an answer that its seat bound itself to before it could see another seat's. */
 export interface BlindAnswer {
@@ -83,8 +83,8 @@ export interface Merit {
   readonly agrees: boolean | null;
 }
 
-/** PY6: what each blind answer earns where nothing can be scored: no draw is free (ADR 11). */
-const FLAT = 1;
+/** PY6: the share where nothing can be scored, and where no seat would earn else: no draw is free (ADR 11). */
+export const FLAT = 1;
 
 export function meritsOf(attempt: Attempt, decided: Decided | null, blind: Blind): readonly Merit[] {
   const merits = decided === null || decided.alike === null ? [] : scored(attempt, decided, blind);

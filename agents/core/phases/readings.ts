@@ -75,6 +75,8 @@ interface ReadValue {
 /** What the seats read, counted: per source and passage, the seats that named it; of a data question the numbers. */
 export class Readings implements Gathered {
   readonly equivocators: readonly SeatIndex[];
+  /** The seats whose message of GATHER counts. */
+  readonly speakers: readonly SeatIndex[];
   private readonly attempt: Attempt;
   private readonly heard: readonly Gathering[];
   /** Per source: how many seats named a passage. */
@@ -87,6 +89,7 @@ export class Readings implements Gathered {
     this.equivocators = equivocatorsIn(book);
     const heard = heardIn(book);
     this.heard = heard.map(({ body }) => body);
+    this.speakers = heard.map(({ seat }) => seat);
     this.values = new Map(
       heard.flatMap(({ seat, body: { sources } }) =>
         sources.flatMap((one) => ("value" in one ? [[seat, this.valueOf(one.value)] as const] : [])),

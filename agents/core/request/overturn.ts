@@ -1,3 +1,4 @@
+import { FLAT } from "../phases/pay.ts";
 import { shareOf, type Decision, type SeatInfo, type Terms } from "../types.ts";
 import { isSameAnswer } from "./answer.ts";
 import type { DecidedRound } from "./events.ts";
@@ -74,9 +75,9 @@ function whyNotAgainst(terms: Terms, rounds: readonly DecidedRound[], first: num
   return agreeing === undefined ? null : `${attemptOf(agreeing)} agrees with it`;
 }
 
-/** True if more than a third of the seats have a share: they answered so before they saw what others answer (PY4). */
+/** True if more than a third of the seats have a score for their share: they answered so before they saw what others answer (PY4, PY6). */
 function wasKnown({ shares }: Decision): boolean {
-  return shares.filter((_, seat) => shareOf(shares, seat) > 0).length * 3 > shares.length;
+  return shares.filter((_, seat) => shareOf(shares, seat) > FLAT).length * 3 > shares.length;
 }
 
 function sharedAgent(one: readonly SeatInfo[], other: readonly SeatInfo[]): number | null {

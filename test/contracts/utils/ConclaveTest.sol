@@ -440,7 +440,7 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         decision.confidence = 900_000;
         decision.transcript = keccak256("transcript");
         decision.shares = new bytes(size);
-        for (uint256 i = 0; i < size; ++i) decision.shares[i] = 0x01;
+        for (uint256 i = 0; i < size; ++i) decision.shares[i] = 0x1e;
     }
 
     /// @dev Returns a certificate with the seats whose bits are set.

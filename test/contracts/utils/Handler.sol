@@ -798,8 +798,8 @@ contract Handler is ConclaveTest {
         if (random % 2 == 1) shares = uint64(uint256(keccak256(abi.encode(random, shares))));
         for (uint256 i = 0; i < size; ++i) {
             decision.shares[i] = bytes8(shares)[i % 8];
-            // Where a whole committee is absent from the pay, all of it goes back.
-            if ((random >> 56) % 16 == 0) decision.shares[i] = 0;
+            // Where a whole committee is absent from the pay, all of it goes back. Where nothing was scored all earn alike.
+            if ((random >> 56) % 16 < 2) decision.shares[i] = bytes1(uint8((random >> 56) % 16));
             // Committees attest most of those that did not sign as absent.
             if ((random >> 60) % 2 == 0 && (signers >> i) & 1 == 0) decision.shares[i] = 0xff;
         }

@@ -129,7 +129,7 @@ contract PayModel {
     function isContradicted(PaidRound[] memory rounds, uint256 i) public pure returns (bool contradicted) {
         for (uint256 j = i + 1; j < rounds.length; ++j) {
             PaidRound memory later = rounds[j];
-            bool readNothing = later.status != Status.Decided && _sumOf(later.shares) == 0;
+            bool readNothing = later.status != Status.Decided && !_isScored(later.shares);
             if (later.status == Status.Hung || readNothing) continue;
             contradicted = rounds[i].status != later.status || rounds[i].outcome != later.outcome;
         }
@@ -186,6 +186,11 @@ contract PayModel {
             seats[seat] = (pay * payShareOf(shares[seat])) / total;
             sum += seats[seat];
         }
+    }
+
+    /// @dev A share of 1 says that nothing was scored (PY6).
+    function _isScored(bytes memory shares) private pure returns (bool scored) {
+        for (uint256 seat = 0; seat < shares.length; ++seat) scored = scored || payShareOf(shares[seat]) > 1;
     }
 
     function _sumOf(bytes memory shares) private pure returns (uint256 total) {

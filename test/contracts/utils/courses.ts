@@ -22,8 +22,8 @@ const text = (length: number): Answer => {
 
 export const yes: Answer = {};
 
-/** What a committee signs that could read nothing: no seat earns. */
-const nothingRead = (seats: number): Answer => ({ ...unanswerable, shares: `0x${"00".repeat(seats)}` });
+/** What a committee signs that could read nothing: all seats earn alike (PY6). */
+const nothingRead = (seats: number): Answer => ({ ...unanswerable, shares: `0x${"01".repeat(seats)}` });
 
 const [minimum, maximum] = [-(2n ** 255n), 2n ** 255n - 1n];
 
@@ -49,6 +49,7 @@ export const courses: readonly (readonly [name: string, Partial<Terms>, readonly
   ["SE12: an appeal is lost when the last committee hangs", { appeals: 1 }, [yes, hung], [false]],
   ["SE12: hung upon hung overturns nothing", { appeals: 1 }, [hung, hung], [false]],
   ["SE10: a committee that finds no answer earns as one that answers", {}, [unanswerable], []],
+  ["SE11: so does one that could read nothing", {}, [nothingRead(4)], []],
   [
     "SE12: an appeal against a non-answer is right if the next committee answers",
     { appeals: 1 },
@@ -68,6 +69,7 @@ export const courses: readonly (readonly [name: string, Partial<Terms>, readonly
     [{ ...unanswerable, shares: "0x00000000" }, yes],
     [true],
   ],
+  ["SE12: that of one that could read nothing does", { appeals: 1 }, [nothingRead(4), yes], [true]],
   ["SE12: two non-answers differ", { appeals: 1 }, [unanswerable, tooEarly], [true]],
   ["SE12: the same non-answer again", { appeals: 1 }, [tooEarly, tooEarly], [false]],
   ["SE12: a non-answer upon a hung committee", { appeals: 1 }, [hung, unanswerable], [true]],

@@ -240,13 +240,18 @@ function paysNobody({ shares }: DecidedRound["decision"]): boolean {
   return getBytes(shares).every((share) => share === 0 || share === 0xff);
 }
 
+/** True if a seat was right at first; a share of 1 says that nothing was scored (PY6). */
+function isScored({ shares }: DecidedRound["decision"]): boolean {
+  return getBytes(shares).some((share) => share > 1 && share < 0xff);
+}
+
 /** True if the last round after this one that says anything says something else (SE10). */
 function isOverturned(terms: Terms, rounds: readonly DecidedRound[], index: number): boolean {
   const { decision } = rounds[index]!;
   const last = rounds
     .slice(index + 1)
     .map((later) => later.decision)
-    .findLast((later) => later.status === Status.Decided || (later.status !== Status.Hung && !paysNobody(later)));
+    .findLast((later) => later.status === Status.Decided || (later.status !== Status.Hung && isScored(later)));
   if (last === undefined) return false;
   if (decision.status !== last.status) return true;
   if (terms.kind !== KIND_NUMBER) return decision.outcome !== last.outcome;

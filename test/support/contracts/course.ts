@@ -129,7 +129,7 @@ export function decisionFor(drawn: Drawn, overrides: Partial<SignedDecision> = {
     agreed: 0n,
     transcript: sha256(toUtf8Bytes("transcript")),
     reputationChanges: "0x",
-    shares: concat(drawn.committee.map(() => "0x01")),
+    shares: concat(drawn.committee.map(() => "0x1e")),
     ...overrides,
   };
 }

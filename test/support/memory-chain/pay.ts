@@ -55,9 +55,9 @@ export function standing(terms: Terms, rounds: readonly DecidedRound[]): readonl
   return rounds.filter((_, index) => !isOverturned(terms, rounds, index));
 }
 
-/** True if the decision can overturn earlier ones: the committee found something, and could read its sources (SE10). */
+/** True if the decision can overturn earlier ones: the committee answered, or a seat said at first that nobody can (SE10). */
 function canOverturn({ decision: { status, shares } }: DecidedRound): boolean {
-  return status === "decided" || (status !== "hung" && !paysNobody({ shares }));
+  return status === "decided" || (status !== "hung" && shares.some((_, seat) => shareOf(shares, seat) > 1));
 }
 
 function paysNobody({ shares }: Pick<Decision, "shares">): boolean {
