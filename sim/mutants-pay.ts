@@ -12,6 +12,15 @@ export const payMutants: readonly Mutant[] = [
     expect: ["pay"],
   },
   {
+    id: "PY6",
+    bug: "where nobody was right at first nobody earns, so the draw was free",
+    file: "agents/core/phases/outcome.ts",
+    find: "const paid = worked.length > 0 ? worked : unslashed;",
+    replace: "const paid: readonly SeatIndex[] = [];",
+    sim: "--protocol council --n 4 --byzantine 1 --byzantine-kinds lying",
+    expect: ["pay"],
+  },
+  {
     id: "PY7",
     bug: "answers of revision rounds, which follow those of others, earn",
     file: "agents/core/protocols/mbft/conclude.ts",

@@ -60,7 +60,8 @@ function unearned(trace: Trace, { certificate, messages }: Decided): readonly st
   return certificate.decision.shares.flatMap((share, index): readonly string[] => {
     const seat = index as SeatIndex;
     const [commit, reveal] = [of(messages, COMMIT, seat), of(messages, REVEAL, seat)];
-    if (share === 0 || share === ABSENT) return [];
+    // PY6: a share of 1 is no score.
+    if (share <= 1 || share === ABSENT) return [];
     if (commit === null || reveal === null) return [`seat ${seat} is paid without an answer`];
     const proposal = fieldsOf(fieldsOf(reveal.payload)["proposal"]);
     const opening = openingOf(trace, reveal.header, reveal.header.round, proposal);

@@ -312,6 +312,8 @@ describe("checkers", () => {
     const absent = paying((share, seat) => (seat === last ? ABSENT : share));
     assertIncludes(says("pay", absent), `seat ${last} spoke, and its share is ${ABSENT}`);
     assertIncludes(says("pay", decide({ status: "hung" })), "for a Hung attempt");
+    assertIncludes(says("pay", decide({ shares: [0, 0, 0, 0] })), "nobody is paid");
+    assertIncludes(says("pay", decide({ shares: [1, 1, 1, 1] })), `seat ${last} was right, and all earn alike`);
     const commit = good.messages.get(`1.0.${last}`)![0]!;
     assertIncludes(says("pay", without(good, commit)), `seat ${last} is paid and answered nothing blind`);
     const own = [...good.messages.values()].flat().filter(({ header }) => header.seat === last);

@@ -40,12 +40,12 @@ export function outcomeFrom(attempt: Attempt, { winner, blind, slashes, complete
   return { ...common, status: "decided", outcome: answer.outcome, answer: answer.text, confidence };
 }
 
-/** PY6: the shares where no seat would earn else. No draw is free (ADR 11), so where nobody did all that was asked all others earn. */
+/** PY6: the shares where no seat would earn else. No draw is free (ADR 11), so where nobody did all that was asked in time all earn. */
 function alike(attempt: Attempt, { blind, slashes, completed }: Omit<Resolution, "winner">): readonly number[] {
   const isLate = (seat: SeatIndex): boolean => blind.overdue.some((one) => one.seat === seat);
-  const unblamed = seatsOf(attempt).filter((seat) => slashes[seat] === 0 && !isLate(seat));
-  const worked = unblamed.filter((seat) => completed.includes(seat));
-  const paid = worked.length > 0 ? worked : unblamed;
+  const unslashed = seatsOf(attempt).filter((seat) => slashes[seat] === 0);
+  const worked = unslashed.filter((seat) => completed.includes(seat) && !isLate(seat));
+  const paid = worked.length > 0 ? worked : unslashed;
   return seatsOf(attempt).map((seat) => (paid.includes(seat) ? FLAT : 0));
 }
 

@@ -48,10 +48,10 @@ contract SecurityModel {
         return _countOf(all) == seats;
     }
 
-    /// @dev More than a third of the seats earned.
+    /// @dev More than a third of the seats were right before they saw what others answer. A share of 1 is no score (PY6).
     function _knew(bytes memory shares) private pure returns (bool) {
         uint256 paid = 0;
-        for (uint256 i = 0; i < shares.length; ++i) if (payShareOf(shares[i]) != 0) ++paid;
+        for (uint256 i = 0; i < shares.length; ++i) if (payShareOf(shares[i]) > 1) ++paid;
         return 3 * paid > shares.length;
     }
 
