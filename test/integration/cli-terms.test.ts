@@ -235,21 +235,27 @@ describe("command line: terms", () => {
       { ...agent, stake: 900n, active: false },
     ] as AgentRecord[];
     const wealthy = agents.map((one) => ({ ...one, stake: 100n * one.stake }));
-    const found = securityOf(secured, agents, 10n ** 18n);
+    const dear = { appealUnit: 10n ** 18n, minStake: 100n };
+    const found = securityOf(secured, agents, dear);
     // Three seats must agree, and the fourth signs, too, so two of them must sign. A seat has (100^2 + 300^2 + 300^2 / 2 + 400^2) / (100 + 300 + 150 + 400) on average, and a twentieth of it is lost.
     assert.deepEqual(
       [found.quorum, found.own, found.value, found.leastValue],
       [3, 2, (305_000n * 2n) / (950n * 20n), 20n],
     );
+    // Of each slice, a twentieth, the operator may own no more than a twentieth of 100.
+    assert.equal(found.operatorsValue, 10n);
+    const [alone, poor] = [400n, 1n].map((minStake) => securityOf(secured, agents, { ...dear, minStake }));
+    assert.deepEqual([alone?.operatorsValue, poor?.operatorsValue], [found.value, 0n]);
     // A seat loses 200 units of pay at most.
-    const [capped, part] = [securityOf(secured, wealthy, 5n), securityOf(secured, wealthy, 1n)];
-    assert.deepEqual([capped.value, capped.leastValue], [(2n * (500n * 100n + 1_000n * 850n)) / 950n, 1_500n]);
-    assert.deepEqual([part.value, part.leastValue], [400n, 400n]);
-    const ownOf = (committeeSize: number): number => securityOf({ ...secured, committeeSize }, agents, 10n ** 18n).own;
+    const [capped, part] = [5n, 1n].map((appealUnit) => securityOf(secured, wealthy, { appealUnit, minStake: 100n }));
+    assert.deepEqual([capped?.value, capped?.leastValue], [(2n * (500n * 100n + 1_000n * 850n)) / 950n, 1_500n]);
+    assert.deepEqual([part?.value, part?.leastValue], [400n, 400n]);
+    const ownOf = (committeeSize: number): number => securityOf({ ...secured, committeeSize }, agents, dear).own;
     assert.deepEqual([5, 6, 7, 13].map(ownOf), [3, 4, 3, 5]);
-    const unsecured = securityOf({ ...secured, security: "none" }, agents, 0n);
-    assert.deepEqual([unsecured.value, unsecured.leastValue, unsecured.concentration], [0n, 0n, null]);
-    assert.deepEqual(securityOf(secured, [], 1n).value, 0n);
+    const unsecured = securityOf({ ...secured, security: "none" }, agents, { ...dear, appealUnit: 0n });
+    assert.deepEqual([unsecured.value, unsecured.leastValue, unsecured.operatorsValue], [0n, 0n, 0n]);
+    assert.equal(unsecured.concentration, null);
+    assert.deepEqual(securityOf(secured, [], dear).value, 0n);
   });
 
   it("says before it pays who holds most of the draw's weight", () => {
@@ -262,12 +268,13 @@ describe("command line: terms", () => {
       { ...by("0xc", "n"), reputation: ONE_PPM / 2 },
       { ...by("0xd", "o"), active: false },
     ] as AgentRecord[];
-    const found = securityOf(secured, agents, 10n ** 18n);
+    const found = securityOf(secured, agents, { appealUnit: 10n ** 18n, minStake: 1n });
     assert.deepEqual(found.concentration, {
       operators: { holders: 3, largest: 666_666 },
       models: { holders: 2, largest: 500_000 },
     });
-    const [, , concentrated] = securityRows(secured, found, unit);
+    const [, own, , concentrated] = securityRows(secured, found, unit);
+    assert.match(own?.join(" ") ?? "", /^own 0 .*of it is the operators' own at least/);
     assert.deepEqual(concentrated, [
       "concentrated",
       "66.67 % of the weight at the largest of 3 operators, 50.00 % of the weight at the largest of 2 declared models; nothing proves that two of them are not one",

@@ -61,7 +61,10 @@ export const request: CommandSpec<Options> = {
       terms.security === "none" ? 0n : chainTerms.appealUnit(terms, host.signal),
     ]);
     for (const warning of [sharedModel(agents), toyModel(agents)]) if (warning !== null) tell(`warning: ${warning}`);
-    const security = securityOf(terms, terms.security === "none" ? [] : agents, appealUnit);
+    const security = securityOf(terms, terms.security === "none" ? [] : agents, {
+      appealUnit,
+      minStake: chainTerms.minStake,
+    });
     const secured = securityRows(terms, security, chainTerms.stakeToken);
     const feeRow = ["fee", formatAmount(terms.fee, unitOf(terms.currency, chainTerms.feeToken))] as const;
     if (options.dryRun === true) return { json: { fee: terms.fee, security }, text: rows([feeRow, ...secured]) };

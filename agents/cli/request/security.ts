@@ -20,6 +20,8 @@ export interface Security {
   readonly value: bigint;
   /** What they lose if the agents with the least stake were drawn. */
   readonly leastValue: bigint;
+  /** The part of the value that is the operators' own at least: delegators, who do not choose the answer, may lose the rest. */
+  readonly operatorsValue: bigint;
   readonly capture: readonly { readonly share: Ppm; readonly probability: number }[];
   /** Who holds most of the draw's weight; null if the request is not secured. Nothing proves what operators declare (ADR 19). */
   readonly concentration: { readonly operators: Holding; readonly models: Holding } | null;
@@ -34,12 +36,13 @@ interface Holding {
 
 /**
  * SC7: what liars have at stake if the first committee certifies a wrong answer.
- * @param appealUnit price of a unit of pay of the committees that appeals call; 0 if the request is not secured
+ * @param prices `appealUnit`: price of a unit of pay of the committees that appeals call, 0 if the request is not secured; `minStake`: what
+ * the operator of an agent that is drawn holds of its stake at least (ST5)
  */
 export function securityOf(
   terms: Pick<Terms, "committeeSize" | "security" | "assurance" | "protocol">,
   agents: readonly AgentRecord[],
-  appealUnit: bigint,
+  { appealUnit, minStake }: { readonly appealUnit: bigint; readonly minStake: bigint },
 ): Security {
   const { committeeSize, security } = terms;
   const quorum = quorumOf(committeeSize);
@@ -47,7 +50,7 @@ export function securityOf(
   const capture = SHARES.map((share) => ({ share, probability: captureProbability(terms, share) }));
   const drawn = agents.filter(({ active }) => active);
   if (security === "none" || drawn.length === 0)
-    return { quorum, own, value: 0n, leastValue: 0n, capture, concentration: null };
+    return { quorum, own, value: 0n, leastValue: 0n, operatorsValue: 0n, capture, concentration: null };
   const weights = drawn.map(({ stake, reputation, proven }) => stake * BigInt(reputation) * (proven ? 2n : 1n));
   const total = sumOf(weights);
   const holdingBy = (holder: (agent: AgentRecord) => string): Holding => {
@@ -58,13 +61,20 @@ export function securityOf(
     return { holders: held.size, largest: Number((largest * ONE) / total) as Ppm };
   };
   const slices = drawn.map(({ stake }) => sliceOf(stake, appealUnit));
-  const seats = sumOf(slices.map((slice, index) => slice * (weights[index] ?? 0n)));
-  const least = slices.sort((a, b) => (a < b ? -1 : 1)).slice(0, own);
+  /** What so many drawn seats lose together on average. */
+  const onAverage = (losses: readonly bigint[]): bigint =>
+    (sumOf(losses.map((loss, index) => loss * (weights[index] ?? 0n))) * BigInt(own)) / total;
+  const ownParts = slices.map((slice, index) => {
+    const stake = drawn[index]?.stake ?? 0n;
+    return stake > minStake ? (slice * minStake) / stake : slice;
+  });
+  const least = slices.toSorted((a, b) => (a < b ? -1 : 1)).slice(0, own);
   return {
     quorum,
     own,
-    value: (seats * BigInt(own)) / total,
+    value: onAverage(slices),
     leastValue: sumOf(least),
+    operatorsValue: onAverage(ownParts),
     capture,
     concentration: { operators: holdingBy(({ operator }) => operator), models: holdingBy(({ model }) => model) },
   };
@@ -96,7 +106,7 @@ export function ownSeatsOf(size: number): number {
 }
 
 export function securityRows({ committeeSize, security }: Terms, found: Security, stakeToken: Unit): Row[] {
-  const { quorum, own, value, leastValue, capture, concentration } = found;
+  const { quorum, own, value, leastValue, operatorsValue, capture, concentration } = found;
   const secures =
     security === "none"
       ? "0: no stake stands behind the answer"
@@ -104,9 +114,14 @@ export function securityRows({ committeeSize, security }: Terms, found: Security
   const chances = capture.map(({ share, probability }) => `${percent(share)} of the weight: ${chance(probability)}`);
   return [
     ["secures", secures],
+    ...(security === "none" ? [] : [["own", ownText(operatorsValue, stakeToken)] as const]),
     ["captured", `by who holds ${chances.join(", ")}`],
     ...(concentration === null ? [] : [["concentrated", concentrationText(concentration)] as const]),
   ];
+}
+
+function ownText(operatorsValue: bigint, stakeToken: Unit): string {
+  return `${formatAmount(operatorsValue, stakeToken)} of it is the operators' own at least. Their delegators may lose the rest, and a bribe need not make up for that`;
 }
 
 function concentrationText({ operators, models }: NonNullable<Security["concentration"]>): string {
