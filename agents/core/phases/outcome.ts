@@ -1,5 +1,6 @@
 import { limits } from "../limits.ts";
 import { nonAnswerIn, NON_ANSWER_OUTCOMES } from "../request/non-answers.ts";
+import { holdsHonest } from "../quorum.ts";
 import { seatsOf } from "../seat/order.ts";
 import { ONE_PPM, type Attempt, type Digest, type Outcome, type Ppm, type SeatIndex } from "../types.ts";
 import { decisionConfidence } from "./backing.ts";
@@ -43,10 +44,13 @@ export function outcomeFrom(attempt: Attempt, { winner, blind, slashes, complete
 /** PY6: the shares where no seat would earn else. No draw is free (ADR 11), so where nobody did all that was asked in time all earn. */
 function alike(attempt: Attempt, { blind, slashes, completed }: Omit<Resolution, "winner">): readonly number[] {
   const isLate = (seat: SeatIndex): boolean => blind.overdue.some((one) => one.seat === seat);
-  const unslashed = seatsOf(attempt).filter((seat) => slashes[seat] === 0);
-  const worked = unslashed.filter((seat) => completed.includes(seat) && !isLate(seat));
-  const paid = worked.length > 0 ? worked : unslashed;
-  return seatsOf(attempt).map((seat) => (paid.includes(seat) ? FLAT : 0));
+  const seats = seatsOf(attempt);
+  const unslashed = seats.filter((seat) => slashes[seat] === 0);
+  // Of more than a third one is honest. A question can have each seat slashed under MB16, and must not be free for that.
+  const blameless = holdsHonest(seats.length - unslashed.length, seats.length) ? seats : unslashed;
+  const worked = blameless.filter((seat) => completed.includes(seat) && !isLate(seat));
+  const paid = worked.length > 0 ? worked : blameless;
+  return seats.map((seat) => (paid.includes(seat) ? FLAT : 0));
 }
 
 /** SK1: a decision that outvotes nobody teaches nothing. */
