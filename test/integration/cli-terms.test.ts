@@ -226,7 +226,7 @@ describe("command line: terms", () => {
   });
 
   it("SC7: values what the fewest seats that lied would lose, where whoever relays leaves their signatures out", () => {
-    const agent = { reputation: ONE_PPM, proven: true, active: true };
+    const agent = { unbonding: 0n, reputation: ONE_PPM, proven: true, active: true };
     const agents = [
       { ...agent, stake: 100n },
       { ...agent, stake: 300n },
@@ -246,6 +246,15 @@ describe("command line: terms", () => {
     assert.equal(found.operatorsValue, 10n);
     const [alone, poor] = [400n, 1n].map((minStake) => securityOf(secured, agents, { ...dear, minStake }));
     assert.deepEqual([alone?.operatorsValue, poor?.operatorsValue], [found.value, 0n]);
+    // SC3: what delegators withdraw bears its part of a slice as long as it is there, and a bounded slice is then spread over more.
+    const leaving = agents.map((one) => ({ ...one, unbonding: 4_900n }));
+    const leavingOwn = [10n ** 18n, 1n].map((appealUnit) =>
+      securityOf(secured, leaving, { appealUnit, minStake: 100n }),
+    );
+    assert.deepEqual(
+      leavingOwn.map(({ operatorsValue }) => operatorsValue),
+      [10n, 6n],
+    );
     // A seat loses 200 units of pay at most.
     const [capped, part] = [5n, 1n].map((appealUnit) => securityOf(secured, wealthy, { appealUnit, minStake: 100n }));
     assert.deepEqual([capped?.value, capped?.leastValue], [(2n * (500n * 100n + 1_000n * 850n)) / 950n, 1_500n]);
@@ -259,7 +268,7 @@ describe("command line: terms", () => {
   });
 
   it("says before it pays who holds most of the draw's weight", () => {
-    const agent = { reputation: ONE_PPM, proven: true, active: true, stake: 100n };
+    const agent = { unbonding: 0n, reputation: ONE_PPM, proven: true, active: true, stake: 100n };
     const by = (operator: string, model: string) => ({ ...agent, operator: operator as Address, model });
     const agents = [
       by("0xa", "m"),

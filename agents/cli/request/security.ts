@@ -64,9 +64,11 @@ export function securityOf(
   /** What so many drawn seats lose together on average. */
   const onAverage = (losses: readonly bigint[]): bigint =>
     (sumOf(losses.map((loss, index) => loss * (weights[index] ?? 0n))) * BigInt(own)) / total;
-  const ownParts = slices.map((slice, index) => {
-    const stake = drawn[index]?.stake ?? 0n;
-    return stake > minStake ? (slice * minStake) / stake : slice;
+  // SC3: a slice takes the same part of what is bonded and of what leaves, which only delegators may have.
+  const ownParts = drawn.map(({ stake, unbonding }) => {
+    const held = stake + unbonding;
+    const slice = sliceOf(held, appealUnit);
+    return held > minStake ? (slice * minStake) / held : slice;
   });
   const least = slices.toSorted((a, b) => (a < b ? -1 : 1)).slice(0, own);
   return {

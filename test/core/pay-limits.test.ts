@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { adversarial } from "../../agents/core/protocols/adversarial/index.ts";
+import { council } from "../../agents/core/protocols/council.ts";
+import { leaderless } from "../../agents/core/protocols/leaderless/index.ts";
+import { rolesOf } from "../../agents/core/protocols/leaderless/roles.ts";
+import { mbft } from "../../agents/core/protocols/mbft/index.ts";
+import type { Protocol } from "../../agents/core/protocol.ts";
+import { canonicalOrder } from "../../agents/core/seat/order.ts";
+import type { Attempt } from "../../agents/core/types.ts";
+import { attemptOf, runCommittee, type SeatScript } from "../support/core/committee.ts";
+import { believing, byRank, decisionOf, taskOf } from "../support/core/council-scripts.ts";
+
+const [yes, no] = [believing("yes"), believing("no")];
+
+/** The answer, and the shares in canonical order. */
+function paid(protocol: Protocol, attempt: Attempt, scripts: readonly SeatScript[]) {
+  const { answer, shares } = decisionOf(runCommittee(protocol, attempt, scripts));
+  return { answer, shares: canonicalOrder(attempt).map((seat) => shares[seat]) };
+}
+
+/** Limits that docs/spec/pay.md and ADR 11 name. */
+describe("pay: what does not hold", () => {
+  it("PY8: adversarial: reviewers earn by rejecting a right draft, if half of them or more do", () => {
+    const attempt = attemptOf(7, { protocol: adversarial.code });
+    const rejecting: SeatScript = {
+      answer: (ask) =>
+        taskOf(ask.prompt) === "verify" ? { fields: { verdict: "reject", check: "none" } } : yes.answer(ask),
+    };
+    const rejectedBy = (...ranks: readonly number[]) =>
+      paid(adversarial, attempt, byRank(attempt, yes, Object.fromEntries(ranks.map((rank) => [rank, rejecting]))));
+    assert.deepEqual(rejectedBy(5, 6), { answer: "yes", shares: [240, 0, 0, 0, 0, 0, 0] });
+    assert.deepEqual(rejectedBy(4, 5, 6), { answer: "yes", shares: [1, 0, 1, 1, 1, 1, 1] });
+  });
+
+  it("PY8: council: a friend of a chair that lies earns as much as who was right", () => {
+    const attempt = attemptOf(7, { protocol: council.code });
+    const honest: SeatScript = { answer: (ask) => (taskOf(ask.prompt) === "synthesize" ? yes : no).answer(ask) };
+    assert.deepEqual(
+      paid(council, attempt, byRank(attempt, yes, { 0: honest, 6: no })).shares,
+      [0, 240, 240, 240, 240, 240, 0],
+    );
+    assert.deepEqual(paid(council, attempt, byRank(attempt, yes, { 0: no, 6: no })), {
+      answer: "no",
+      shares: [0, 1, 1, 1, 1, 1, 1],
+    });
+  });
+
+  it("PY6: leaderless: markers earn by passing over a right answer for another worker's", () => {
+    const attempt = attemptOf(4, { protocol: leaderless.code });
+    const [first] = rolesOf(attempt, 0).workers;
+    const scripts = attempt.committee.map((_, seat) => (seat === first ? yes : no));
+    assert.deepEqual(paid(leaderless, attempt, scripts), { answer: "no", shares: [1, 1, 1, 1] });
+  });
+
+  it("ADR 11: a seat of the asker's own that alone answers rightly at first takes the whole pay", () => {
+    const attempt = attemptOf(4, { protocol: mbft.code, kind: "choice", options: 26 });
+    const scripts = attempt.committee.map((_, seat): SeatScript => ({
+      answer: (ask) => believing(seat > 0 && ask.ask.startsWith("0.propose") ? "ABCD"[seat]! : "A").answer(ask),
+    }));
+    const { answer, shares } = decisionOf(runCommittee(mbft, attempt, scripts));
+    assert.deepEqual([answer, ...shares], ["A", 240, 0, 0, 0]);
+  });
+});
