@@ -158,6 +158,21 @@ describe("a keeper that settles", () => {
     );
   });
 
+  it("SE9: agents whose turns have come begin at different places of what waits", async () => {
+    const agents = manyAgents(5);
+    const firsts: number[] = [];
+    for (const { signer } of agents) {
+      const { keeper, calls, pass, stop } = bench(undefined, signer);
+      keeper.agents(agents);
+      for (let id = 1; id <= 100; id += 1) keeper.see(finalRequest(id), 0n);
+      // Nobody has settled any before its turn.
+      while (calls.length === 0) await pass(TICK_MS);
+      firsts.push(...(calls[0] as readonly number[]));
+      stop();
+    }
+    assert.equal(new Set(firsts).size, 100);
+  });
+
   it("asks a chain that is away less and less often, says so once, and settles when it is back", async () => {
     let isAway = true;
     let asked = 0;

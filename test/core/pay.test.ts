@@ -35,7 +35,6 @@ import { believing, byRank, failingAt, taskOf } from "../support/core/council-sc
 const AT_MOST = 1 / 10;
 
 const [LOW, MEDIUM] = TIERS as readonly [Ppm, Ppm];
-const ascending = (one: number, other: number): number => one - other;
 const belief = fc.integer({ min: 0, max: ONE_PPM }).map((ppm) => ppm as Ppm);
 
 /** The expected score at a tier of an answer that is right with this probability. */
@@ -236,8 +235,8 @@ describe("pay: commitments without their reveal", () => {
         assertAtMost(lossOf(hidden), lossOf(told));
         // PY6: where it alone was right the others earn alike.
         const rest = told.shares.slice(0, 6);
-        const paid = rest.some((share) => share > 0) ? rest : Array<number>(6).fill(1);
-        for (const { shares } of [late, hidden]) assert.deepEqual(shares.slice(0, 6), paid);
+        const sharesOfRest = rest.some((share) => share > 0) ? rest : Array<number>(6).fill(1);
+        for (const { shares } of [late, hidden]) assert.deepEqual(shares.slice(0, 6), sharesOfRest);
       }),
     );
   });
@@ -400,10 +399,10 @@ describe("ADR 11: no draw is free", () => {
       assert.deepEqual([status, answer], hangs ? ["hung", ""] : ["decided", "A"]);
       // PY8: a chair whose answer no other seat wants; after a debate all want it.
       const unpaid = ["council", "adversarial"].includes(protocol.id) ? 1 : 0;
-      assert.deepEqual(shares.toSorted(ascending), [
-        ...Array<number>(unpaid).fill(0),
-        ...Array<number>(4 - unpaid).fill(1),
-      ]);
+      assert.deepEqual(
+        shares.toSorted((one, other) => one - other),
+        [...Array<number>(unpaid).fill(0), ...Array<number>(4 - unpaid).fill(1)],
+      );
     });
 
   for (const protocol of protocols.filter(({ id }) => ["mbft", "escalating"].includes(id)))
@@ -449,6 +448,9 @@ describe("ADR 11: no draw is free", () => {
       const { status, shares } = run.certificates.find((one) => one !== null)!.decision;
       assert.equal(status, "hung");
       // LL15: a worker of which no answer was delivered has not done what was asked.
-      assert.deepEqual(shares.toSorted(ascending), protocol.id === "leaderless" ? [0, 1, 1, 1] : [1, 1, 1, 1]);
+      assert.deepEqual(
+        shares.toSorted((one, other) => one - other),
+        protocol.id === "leaderless" ? [0, 1, 1, 1] : [1, 1, 1, 1],
+      );
     });
 });

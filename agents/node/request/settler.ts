@@ -54,8 +54,12 @@ export function createSettler(
     const groups = new Set(waited.filter(hasTurn).map(groupOf));
     // One that has failed waits for its next turn.
     const isReady = (one: Unsettled): boolean => groups.has(groupOf(one)) && one.since <= now;
-    const batch = due.filter(isReady).slice(0, SETTLED_AT_ONCE);
-    if (batch.length === 0) return;
+    const ready = due.filter(isReady);
+    const [first] = ready;
+    if (first === undefined) return;
+    // Agents whose turns have come begin at different places of what waits: who settles the same requests pays for a copy.
+    const start = ((ranks.get(groupOf(first)) as number) * SETTLED_AT_ONCE) % ready.length;
+    const batch = [...ready.slice(start), ...ready.slice(0, start)].slice(0, SETTLED_AT_ONCE);
     settling = true;
     try {
       const results = await writer.settleAll(batch.map(finalRequestOf), lifetime);
