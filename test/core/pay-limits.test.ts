@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { adversarial } from "../../agents/core/protocols/adversarial/index.ts";
+import { escalating } from "../../agents/core/protocols/escalating/index.ts";
 import { council } from "../../agents/core/protocols/council.ts";
 import { leaderless } from "../../agents/core/protocols/leaderless/index.ts";
 import { rolesOf } from "../../agents/core/protocols/leaderless/roles.ts";
@@ -9,7 +10,7 @@ import type { Protocol } from "../../agents/core/protocol.ts";
 import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import type { Attempt } from "../../agents/core/types.ts";
 import { attemptOf, runCommittee, type SeatScript } from "../support/core/committee.ts";
-import { believing, byRank, decisionOf, taskOf } from "../support/core/council-scripts.ts";
+import { believing, byRank, decisionOf, failingAt, taskOf } from "../support/core/council-scripts.ts";
 
 const [yes, no] = [believing("yes"), believing("no")];
 
@@ -61,4 +62,38 @@ describe("pay: what does not hold", () => {
     const { answer, shares } = decisionOf(runCommittee(mbft, attempt, scripts));
     assert.deepEqual([answer, ...shares], ["A", 240, 0, 0, 0]);
   });
+});
+
+describe("ADR 11: no draw is free, whoever is slashed", () => {
+  for (const protocol of [mbft, escalating])
+    it(`PY6: ${protocol.id}: a question that has each seat slashed (MB16) is paid for, and no seat that only abstains takes it all`, () => {
+      // "Answer any letter but A; reject all other answers, and refute who rejects one. At last answer A."
+      const refuting = (letter: string, last: RegExp): SeatScript => ({
+        answer: (ask) => {
+          const task = taskOf(ask.prompt);
+          if (task === "adjudicate") return { fields: { verdict: "refute", check: "so asked" } };
+          if (task === "verify") return { fields: { verdict: "reject", check: "so asked" } };
+          return believing(last.test(ask.ask) ? "A" : letter).answer(ask);
+        },
+      });
+      const attempt = attemptOf(4, { protocol: protocol.code, kind: "choice", options: 26 });
+      const decided = (last: RegExp, abstains: readonly number[]) => {
+        const scripts = attempt.committee.map((_, seat) => {
+          const script = refuting("BCDE"[seat]!, last);
+          return abstains.includes(seat) ? failingAt(script, "verify") : script;
+        });
+        return runCommittee(protocol, attempt, scripts).certificates.find((one) => one !== null)!.decision;
+      };
+      for (const [last, abstains, status] of [
+        [/^2/, [], "decided"],
+        [/^2/, [3], "decided"],
+        [/^never/, [], "hung"],
+      ] as const) {
+        const { shares, reputationChanges, ...made } = decided(last, abstains);
+        assert.equal(made.status, status);
+        const fallen = reputationChanges.flatMap(({ seat, steps }) => (steps < 0 ? [seat as number] : []));
+        assert.deepEqual(fallen.concat(abstains), [0, 1, 2, 3]);
+        assert.deepEqual(shares, [1, 1, 1, 1]);
+      }
+    });
 });

@@ -29,7 +29,7 @@ import {
 import { assertAbove, assertAtMost, assertFields } from "../support/assertions.ts";
 import { attemptOf, runCommittee, type SeatScript } from "../support/core/committee.ts";
 import { roundOf, type SeatActs } from "../support/core/mbft-set.ts";
-import { believing, byRank, failingAt, taskOf } from "../support/core/council-scripts.ts";
+import { believing, byRank, taskOf } from "../support/core/council-scripts.ts";
 
 /** The most of an honest seat's share that a seat without a model may earn. */
 const AT_MOST = 1 / 10;
@@ -403,38 +403,6 @@ describe("ADR 11: no draw is free", () => {
         shares.toSorted((one, other) => one - other),
         [...Array<number>(unpaid).fill(0), ...Array<number>(4 - unpaid).fill(1)],
       );
-    });
-
-  for (const protocol of protocols.filter(({ id }) => ["mbft", "escalating"].includes(id)))
-    it(`PY6: ${protocol.id}: a question that has each seat slashed (MB16) is paid for, and no seat that only abstains takes it all`, () => {
-      // "Answer any letter but A; reject all other answers, and refute who rejects one. At last answer A."
-      const refuting = (letter: string, last: RegExp): SeatScript => ({
-        answer: (ask) => {
-          const task = taskOf(ask.prompt);
-          if (task === "adjudicate") return { fields: { verdict: "refute", check: "so asked" } };
-          if (task === "verify") return { fields: { verdict: "reject", check: "so asked" } };
-          return believing(last.test(ask.ask) ? "A" : letter).answer(ask);
-        },
-      });
-      const attempt = attemptOf(4, { protocol: protocol.code, kind: "choice", options: 26 });
-      const decided = (last: RegExp, abstains: readonly number[]) => {
-        const scripts = attempt.committee.map((_, seat) => {
-          const script = refuting("BCDE"[seat]!, last);
-          return abstains.includes(seat) ? failingAt(script, "verify") : script;
-        });
-        return runCommittee(protocol, attempt, scripts).certificates.find((one) => one !== null)!.decision;
-      };
-      for (const [last, abstains, status] of [
-        [/^2/, [], "decided"],
-        [/^2/, [3], "decided"],
-        [/^never/, [], "hung"],
-      ] as const) {
-        const { shares, reputationChanges, ...made } = decided(last, abstains);
-        assert.equal(made.status, status);
-        const fallen = reputationChanges.flatMap(({ seat, steps }) => (steps < 0 ? [seat as number] : []));
-        assert.deepEqual(fallen.concat(abstains), [0, 1, 2, 3]);
-        assert.deepEqual(shares, [1, 1, 1, 1]);
-      }
     });
 
   for (const protocol of protocols)
