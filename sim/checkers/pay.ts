@@ -25,7 +25,7 @@ export const OWN_SLASHES = ["mbft", "escalating"];
 /**
  * SI11: all certificates state the same shares and changes. Who is paid answered blind, as the raw messages of the certified transcript
  * show: it bound itself to an answer of the first round, or wrote the first draft (PY7). If one can tell by the answer alone, it is the
- * decided one, and paid by its tier (PY3). Where nobody was right at first, and in a Hung attempt, all earn alike (PY6): somebody always earns. Who said nothing, and nobody else, is absent, and falls
+ * decided one, and paid by its tier (PY3). Where no more than a third were right at first, and in a Hung attempt, all earn alike (PY6): somebody always earns, but for LL15 and AD9. Who said nothing, and nobody else, is absent, and falls
  * one step (PY9). Where more than 2/3 are paid for the decided answer, whoever bound itself and was wrong when sure, or never showed its
  * answer, falls; nobody else does (PY5, PY10).
  */
@@ -51,7 +51,9 @@ export function checkPay(trace: Trace): readonly string[] {
         decision.status === "decided" && canTell(terms) && isSame(terms, shown?.["answer"], decision.answer);
       // Faults can make each answer late (PY10), and an answer that no source bears is none.
       const isCounted = trace.faults.length === 0 && trace.sources === null && !CHAIRED.includes(trace.protocol.id);
-      return isRight && isCounted ? [`seat ${seat} was right, and all earn alike`] : [];
+      return isRight && isCounted && areKnown(terms, decision, bound)
+        ? [`seat ${seat} was right, and all earn alike`]
+        : [];
     }
     if (shown === null) return [`seat ${seat} is paid and answered nothing blind`];
     if (!canTell(terms)) return [];
@@ -63,8 +65,16 @@ export function checkPay(trace: Trace): readonly string[] {
       : [`seat ${seat} is paid ${share} for tier ${JSON.stringify(tier)}`];
   });
   const isFree = decision.shares.every((share) => share === 0 || share === ABSENT);
-  const unpaid = isFree ? ["nobody is paid"] : [];
+  // LL15, AD9: seats that answer nothing blind would gain by it.
+  const isNobodys = ["leaderless", "adversarial"].includes(trace.protocol.id) && decision.status === "decided";
+  const unpaid = isFree && !isNobodys ? ["nobody is paid"] : [];
   return [...differing, ...unpaid, ...unearned, ...fallsIn(trace, messages, decision, bound)];
+}
+
+/** PY6: true if more than a third of those who answered blind gave the decided answer. */
+function areKnown(terms: Terms, { answer }: Decision, bound: readonly (Bound | null)[]): boolean {
+  const shown = bound.filter((one) => one !== null && one.shown !== null);
+  return 3 * shown.filter((one) => isSame(terms, one?.shown?.["answer"], answer)).length > shown.length;
 }
 
 /** PY5, PY10: the errors in who falls. A seat with two messages for one slot falls for that. */

@@ -22,7 +22,7 @@ function paid(protocol: Protocol, attempt: Attempt, scripts: readonly SeatScript
 
 /** Limits that docs/spec/pay.md and ADR 11 name. */
 describe("pay: what does not hold", () => {
-  it("PY8: adversarial: reviewers earn by rejecting a right draft, if half of them or more do", () => {
+  it("AD9: adversarial: reviewers gain nothing by rejecting a right draft, and its drafter loses its pay if half of them do", () => {
     const attempt = attemptOf(7, { protocol: adversarial.code });
     const rejecting: SeatScript = {
       answer: (ask) =>
@@ -31,7 +31,7 @@ describe("pay: what does not hold", () => {
     const rejectedBy = (...ranks: readonly number[]) =>
       paid(adversarial, attempt, byRank(attempt, yes, Object.fromEntries(ranks.map((rank) => [rank, rejecting]))));
     assert.deepEqual(rejectedBy(5, 6), { answer: "yes", shares: [240, 0, 0, 0, 0, 0, 0] });
-    assert.deepEqual(rejectedBy(4, 5, 6), { answer: "yes", shares: [1, 0, 1, 1, 1, 1, 1] });
+    assert.deepEqual(rejectedBy(4, 5, 6), { answer: "yes", shares: [0, 0, 0, 0, 0, 0, 0] });
   });
 
   it("PY8: council: a friend of a chair that lies earns as much as who was right", () => {
@@ -47,20 +47,24 @@ describe("pay: what does not hold", () => {
     });
   });
 
-  it("PY6: leaderless: markers earn by passing over a right answer for another worker's", () => {
+  it("LL15: leaderless: markers gain nothing by passing over a right answer for another worker's", () => {
     const attempt = attemptOf(4, { protocol: leaderless.code });
     const [first] = rolesOf(attempt, 0).workers;
     const scripts = attempt.committee.map((_, seat) => (seat === first ? yes : no));
-    assert.deepEqual(paid(leaderless, attempt, scripts), { answer: "no", shares: [1, 1, 1, 1] });
+    assert.deepEqual(paid(leaderless, attempt, scripts), { answer: "no", shares: [0, 0, 0, 0] });
   });
 
-  it("ADR 11: a seat of the asker's own that alone answers rightly at first takes the whole pay", () => {
+  it("PY6: a seat of the asker's own that alone answers rightly at first earns as much as the others, and two take all", () => {
     const attempt = attemptOf(4, { protocol: mbft.code, kind: "choice", options: 26 });
-    const scripts = attempt.committee.map((_, seat): SeatScript => ({
-      answer: (ask) => believing(seat > 0 && ask.ask.startsWith("0.propose") ? "ABCD"[seat]! : "A").answer(ask),
-    }));
-    const { answer, shares } = decisionOf(runCommittee(mbft, attempt, scripts));
-    assert.deepEqual([answer, ...shares], ["A", 240, 0, 0, 0]);
+    const decided = (own: number) => {
+      const scripts = attempt.committee.map((_, seat): SeatScript => ({
+        answer: (ask) => believing(seat >= own && ask.ask.startsWith("0.propose") ? "ABCD"[seat]! : "A").answer(ask),
+      }));
+      const { answer, shares } = decisionOf(runCommittee(mbft, attempt, scripts));
+      return [answer, ...shares];
+    };
+    assert.deepEqual(decided(1), ["A", 1, 1, 1, 1]);
+    assert.deepEqual(decided(2), ["A", 240, 240, 0, 0]);
   });
 });
 

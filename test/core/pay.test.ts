@@ -117,15 +117,17 @@ describe("pay: the score", () => {
         const attempt = attemptOf(7, terms);
         const blind = said.flatMap((one, seat) => (one ? [answerOf(attempt, seat, one.text, one.tier)] : []));
         const { shares, reputationChanges } = outcomeFor(attempt, blind, decided);
-        const isAlike = shares.every((share) => share === 1);
+        const isAlike = Math.max(...shares) === 1;
         for (const [seat, share] of isAlike ? [] : shares.entries()) {
           assert.equal(Number.isInteger(share) && share >= 0 && share <= SURE_RIGHT, true);
           if (said[seat] === null) assert.equal(share, 0);
           if (said[seat]?.text === decided) assert.equal(share, said[seat].tier === TIER_MAX ? SURE_RIGHT : SAFE_RIGHT);
         }
+        const right = said.filter((one) => one?.text === decided).length;
+        if (3 * right > blind.length) assert.equal(isAlike, false);
         assert.deepEqual(outcomeFor(attempt, blind.toReversed(), decided), outcomeFor(attempt, blind, decided));
         assertAbove(Math.max(...shares), 0);
-        for (const { seat, steps } of reputationChanges) assert.deepEqual([steps, shares[seat]], [-1, isAlike ? 1 : 0]);
+        for (const { seat, steps } of reputationChanges) assert.deepEqual([steps, isAlike ? 0 : shares[seat]], [-1, 0]);
       }),
     );
   });
@@ -154,14 +156,15 @@ describe("pay: the score", () => {
     assert.deepEqual(outcomeFor(attempt, alone, "12").reputationChanges, [{ seat: 0, steps: -1 }]);
   });
 
-  it("PY6: a Hung attempt pays blind answers alike, and who earns recovers; where nobody would earn all do, right or not", () => {
+  it("PY6: a Hung attempt pays blind answers alike, and who earns recovers; and so do those who answered where nobody was right", () => {
     const attempt = attemptOf(4, {}, [500_000, 500_000, 500_000, 500_000]);
     const blind = [answerOf(attempt, 0, "yes"), answerOf(attempt, 2, "no", LOW)];
     const recovered = (...seats: readonly number[]) => seats.map((seat) => ({ seat, steps: 1 }));
     assertFields(outcomeFor(attempt, blind, null), { shares: [1, 0, 1, 0], reputationChanges: recovered(0, 2) });
     assertFields(outcomeFor(attempt, blind), { shares: [SURE_RIGHT, 0, 0, 0], reputationChanges: recovered(0) });
+    // Nobody was right: all that answered. Nobody answered: all.
+    assertFields(outcomeFor(attempt, blind.slice(1)), { shares: [0, 0, 1, 0], reputationChanges: recovered(2) });
     const all = { shares: [1, 1, 1, 1], reputationChanges: recovered(0, 1, 2, 3) };
-    assertFields(outcomeFor(attempt, blind.slice(1)), all);
     assertFields(outcomeFor(attempt, [], null), all);
   });
 
@@ -233,9 +236,9 @@ describe("pay: commitments without their reveal", () => {
         // Who is right and shows it late loses pay, and nothing else.
         assert.equal(lossOf(late), lossOf(told));
         assertAtMost(lossOf(hidden), lossOf(told));
-        // PY6: where it alone was right the others earn alike.
-        const rest = told.shares.slice(0, 6);
-        const sharesOfRest = rest.some((share) => share > 0) ? rest : Array<number>(6).fill(1);
+        // PY6: the others earn alike where too few of them were right.
+        const isKnown = told.shares.slice(0, 6).filter((share) => share > 1).length > 2;
+        const sharesOfRest = isKnown ? told.shares.slice(0, 6) : Array<number>(6).fill(1);
         for (const { shares } of [late, hidden]) assert.deepEqual(shares.slice(0, 6), sharesOfRest);
       }),
     );
@@ -389,7 +392,7 @@ describe("ADR 11: no draw is free", () => {
   });
 
   for (const protocol of protocols)
-    it(`PY6: ${protocol.id}: where nobody gives at first what the committee decides, all but a chair earn alike`, () => {
+    it(`PY6: ${protocol.id}: who earns where nobody gives at first what the committee decides`, () => {
       const attempt = attemptOf(4, { protocol: protocol.code, kind: "choice", options: 26 });
       const scripts = attempt.committee.map((_, seat) => obeying("BCDE"[seat]!));
       const run = runCommittee(protocol, attempt, scripts);
@@ -397,8 +400,8 @@ describe("ADR 11: no draw is free", () => {
       // WB10: it decides nothing that no seat answered at first.
       const hangs = protocol.id === "wbft";
       assert.deepEqual([status, answer], hangs ? ["hung", ""] : ["decided", "A"]);
-      // PY8: a chair whose answer no other seat wants; after a debate all want it.
-      const unpaid = ["council", "adversarial"].includes(protocol.id) ? 1 : 0;
+      // PY8: all but a chair whose answer no other seat wants; after a debate all want it. LL15, AD9: nobody.
+      const unpaid = ["leaderless", "adversarial"].includes(protocol.id) ? 4 : protocol.id === "council" ? 1 : 0;
       assert.deepEqual(
         shares.toSorted((one, other) => one - other),
         [...Array<number>(unpaid).fill(0), ...Array<number>(4 - unpaid).fill(1)],

@@ -69,6 +69,6 @@ describe("non-answers: whole agents", () => {
     const { status, report } = await decided("yes", false);
     assert.equal(status, "unanswerable");
     assertFields(report, { ok: true });
-    assertFields(report.decision, { outcome: NON_ANSWER_OUTCOMES.unanswerable, shares: [0, 0, 0, 0] });
+    assertFields(report.decision, { outcome: NON_ANSWER_OUTCOMES.unanswerable, shares: [1, 1, 1, 1] });
   });
 });

@@ -15,16 +15,20 @@ export interface Resolution {
   readonly slashes: readonly number[];
   /** Seats that did all that the deciding round asked of them. */
   readonly completed: readonly SeatIndex[];
+  /** False where nobody earns if no seat has a score (LL15, AD9). */
+  readonly paysAlike?: boolean;
 }
 
 /** Makes an outcome (PH8, PY4, PY5, PY6, PY10, SK1): what blind answers earn, cost and teach, beside the slashes. */
-export function outcomeFrom(attempt: Attempt, { winner, blind, slashes, completed }: Resolution): Outcome {
+export function outcomeFrom(attempt: Attempt, resolution: Resolution): Outcome {
+  const { winner, blind, slashes, completed, paysAlike = true } = resolution;
   const isClean = ({ seat }: { readonly seat: SeatIndex }): boolean => slashes[seat] === 0;
   const heard = { answers: blind.answers.filter(isClean), overdue: blind.overdue.filter(isClean) };
   const merits = meritsOf(attempt, winner, heard);
   const meritOf = (seat: SeatIndex) => merits.find((one) => one.seat === seat);
   const earned = seatsOf(attempt).map((seat) => (completed.includes(seat) ? (meritOf(seat)?.share ?? 0) : 0));
-  const shares = earned.some((share) => share > 0) ? earned : alike(attempt, { blind, slashes, completed });
+  const isScored = earned.some((share) => share > 0);
+  const shares = isScored || !paysAlike ? earned : alike(attempt, resolution);
   const reputationChanges = seatsOf(attempt).flatMap((seat) => {
     const falls = meritOf(seat)?.falls === true ? 1 : Math.min(slashes[seat] as number, limits.maxSlashes);
     if (falls > 0) return [{ seat, steps: -falls }];
@@ -41,15 +45,19 @@ export function outcomeFrom(attempt: Attempt, { winner, blind, slashes, complete
   return { ...common, status: "decided", outcome: answer.outcome, answer: answer.text, confidence };
 }
 
-/** PY6: the shares where no seat would earn else. No draw is free (ADR 11), so where nobody did all that was asked in time all earn. */
-function alike(attempt: Attempt, { blind, slashes, completed }: Omit<Resolution, "winner">): readonly number[] {
-  const isLate = (seat: SeatIndex): boolean => blind.overdue.some((one) => one.seat === seat);
+/**
+ * PY6: the shares where no seat earns by its score, since no draw is free (ADR 11). Those who answered blind come before others that worked, who
+ * could gain by turning the decision against them else; and where nobody did all that was asked in time all earn.
+ */
+function alike(attempt: Attempt, { blind, slashes, completed }: Resolution): readonly number[] {
   const seats = seatsOf(attempt);
   const unslashed = seats.filter((seat) => slashes[seat] === 0);
   // Of more than a third one is honest. A question can have each seat slashed under MB16, and must not be free for that.
   const blameless = holdsHonest(seats.length - unslashed.length, seats.length) ? seats : unslashed;
-  const worked = blameless.filter((seat) => completed.includes(seat) && !isLate(seat));
-  const paid = worked.length > 0 ? worked : blameless;
+  const isOne = (of: readonly { readonly seat: SeatIndex }[], seat: SeatIndex) => of.some((one) => one.seat === seat);
+  const worked = blameless.filter((seat) => completed.includes(seat) && !isOne(blind.overdue, seat));
+  const answered = worked.filter((seat) => isOne(blind.answers, seat));
+  const paid = [answered, worked, blameless].find((group) => group.length > 0) ?? [];
   return seats.map((seat) => (paid.includes(seat) ? FLAT : 0));
 }
 

@@ -1,7 +1,7 @@
 import { isSameAnswer } from "../request/answer.ts";
 import { KIND_RULES, type CanonicalAnswer } from "../request/kinds.ts";
 import { nonAnswerIn } from "../request/non-answers.ts";
-import { isSupermajority } from "../quorum.ts";
+import { holdsHonest, isSupermajority } from "../quorum.ts";
 import { ONE_PPM, type Attempt, type Digest, type Ppm, type SeatIndex } from "../types.ts";
 import { TIER_MAX } from "./tiers.ts";
 
@@ -83,13 +83,15 @@ export interface Merit {
   readonly agrees: boolean | null;
 }
 
-/** PY6: the share where nothing can be scored, and where no seat would earn else: no draw is free (ADR 11). */
+/** PY6: the share where no seat earns by its score. */
 export const FLAT = 1;
 
+/** PY6: no share is a score unless more than a third of those who answered blind have one. Else an asker's own seat, which alone can answer, took all. */
 export function meritsOf(attempt: Attempt, decided: Decided | null, blind: Blind): readonly Merit[] {
-  const merits = decided === null || decided.alike === null ? [] : scored(attempt, decided, blind);
-  const isScored = merits.some(({ share }) => share > 0) || (decided !== null && attempt.request.terms.kind !== "text");
-  return isScored ? merits : blind.answers.map(({ seat }) => ({ seat, share: FLAT, falls: false, agrees: null }));
+  if (decided === null || decided.alike === null) return [];
+  const merits = scored(attempt, decided, blind);
+  const knowers = merits.filter(({ share }) => share > 0);
+  return holdsHonest(knowers.length, blind.answers.length) ? merits : merits.map((merit) => ({ ...merit, share: 0 }));
 }
 
 function scored(attempt: Attempt, decided: Decided, { answers, overdue }: Blind): readonly Merit[] {

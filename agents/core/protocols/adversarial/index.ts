@@ -167,6 +167,8 @@ function assessAdversarialRound(book: RoundBook, carry: AdversarialCarry): Asses
       blind: blind ?? NOBODY_BLIND,
       slashes,
       completed,
+      // AD9: reviewers, who answer nothing blind, would gain by each rejection.
+      others: [],
     });
     return { carry: next, outcome };
   }

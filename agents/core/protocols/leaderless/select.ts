@@ -127,7 +127,9 @@ export function assessLeaderlessRound(book: RoundBook, before: LeaderlessCarry):
     confidence: Math.floor((best.score * ONE_PPM) / (TOTAL_MAX * MEDIAN_UNIT)) as Ppm,
     alike: [],
   };
-  return { carry, outcome: outcomeFrom(attempt, { winner, blind, slashes, completed: completedIn(book, ratings) }) };
+  const completed = completedIn(book, ratings);
+  // LL15: markers, who answer nothing blind, would gain by passing over a right answer; and workers alone would gain by guessing.
+  return { carry, outcome: outcomeFrom(attempt, { winner, blind, slashes, completed, paysAlike: winner === null }) };
 }
 
 /** PH14: the evaluators and seats behind each worker's answer, and how many are needed (LL8). */
