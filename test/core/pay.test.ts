@@ -54,7 +54,8 @@ function outcomeFor(
   {
     overdue = [],
     slashes = attempt.committee.map(() => 0),
-  }: { overdue?: readonly Overdue[]; slashes?: readonly number[] } = {},
+    fewBlind = false,
+  }: { overdue?: readonly Overdue[]; slashes?: readonly number[]; fewBlind?: boolean } = {},
 ): Outcome {
   const answer = decided === null ? null : canonicalAnswer(attempt.request, decided);
   return outcomeFrom(attempt, {
@@ -62,6 +63,7 @@ function outcomeFor(
     blind: { answers, overdue },
     slashes,
     completed: attempt.committee.map((_, seat) => seat as SeatIndex),
+    fewBlind,
   });
 }
 
@@ -166,6 +168,21 @@ describe("pay: the score", () => {
     assertFields(outcomeFor(attempt, blind.slice(1)), { shares: [0, 0, 1, 0], reputationChanges: recovered(2) });
     const all = { shares: [1, 1, 1, 1], reputationChanges: recovered(0, 1, 2, 3) };
     assertFields(outcomeFor(attempt, [], null), all);
+  });
+
+  it("PY6: one of three that is right has no score but where few answer blind; there nobody earns if none is right", () => {
+    const attempt = attemptOf(7);
+    const blind = [answerOf(attempt, 0, "yes"), answerOf(attempt, 1, "no"), answerOf(attempt, 2, "no")];
+    const sharesOf = (decided: string | null, fewBlind: boolean) =>
+      outcomeFor(attempt, blind, decided, { fewBlind }).shares;
+    const alike = [1, 1, 1, 0, 0, 0, 0];
+    assert.deepEqual(sharesOf("yes", false), alike);
+    assert.deepEqual(sharesOf("yes", true), [SURE_RIGHT, 0, 0, 0, 0, 0, 0]);
+    assert.deepEqual(sharesOf("no", false), [0, SURE_RIGHT, SURE_RIGHT, 0, 0, 0, 0]);
+    assert.deepEqual(sharesOf(null, true), alike);
+    const wrong = blind.slice(1);
+    assert.deepEqual(outcomeFor(attempt, wrong, "yes", { fewBlind: true }).shares, Array(7).fill(0));
+    assert.deepEqual(outcomeFor(attempt, wrong, "yes").shares, [0, 1, 1, 0, 0, 0, 0]);
   });
 
   it("PY6: a text that nobody answered blind in these words pays blind answers alike; no request of texts is free", () => {

@@ -163,20 +163,18 @@ export interface ChairResolution extends Omit<Resolution, "winner"> {
   /** Number of seats that could agree. */
   readonly of: number;
   readonly degraded: boolean;
-  /** The seats that earn alike if few agree with the chair (PY8). */
-  readonly others: readonly SeatIndex[];
 }
 
 /** CH8, CH9, CH11: the confidence is the part of the seats that agree with the chair; a degraded synthesis gets at most half. */
 export function outcomeOfChair(attempt: Attempt, resolution: ChairResolution): Outcome {
-  const { chair, agreeing, of, degraded, blind, slashes, completed, others } = resolution;
+  const { chair, agreeing, of, degraded, completed } = resolution;
   const part = Math.floor((agreeing.length * ONE_PPM) / of);
   const confidence = (degraded ? Math.min(part, DEGRADED_CAP) : part) as Ppm;
   const isText = attempt.request.terms.kind === "text";
   const winner = { answer: chair.answer, confidence, alike: isText ? null : [] };
   if (isText || isMajority(agreeing.length, of))
-    return outcomeFrom(attempt, { winner, blind, slashes, completed: [...completed, chair.seat] });
+    return outcomeFrom(attempt, { ...resolution, winner, completed: [...completed, chair.seat] });
   // PY8: else a chair could name what it alone answered, and take all pay.
-  const paysAlike = others.length > 0;
-  return outcomeFrom(attempt, { winner, blind: NOBODY_BLIND, slashes, completed: others, paysAlike });
+  const others = completed.filter((seat) => seat !== chair.seat);
+  return outcomeFrom(attempt, { ...resolution, winner, blind: NOBODY_BLIND, completed: others });
 }

@@ -126,7 +126,6 @@ function assessChairedRound(rules: ChairedRules, book: RoundBook, carry: Chaired
     blind,
     slashes,
     completed: completed(carry.failed),
-    others: completed([...carry.failed, chair.seat]),
   });
   return { carry: next, outcome };
 }

@@ -15,20 +15,24 @@ export interface Resolution {
   readonly slashes: readonly number[];
   /** Seats that did all that the deciding round asked of them. */
   readonly completed: readonly SeatIndex[];
-  /** False where nobody earns if no seat has a score (LL15, AD9). */
-  readonly paysAlike?: boolean;
+  /** True if most seats answer nothing blind (LL15, AD9). */
+  readonly fewBlind?: boolean;
 }
 
 /** Makes an outcome (PH8, PY4, PY5, PY6, PY10, SK1): what blind answers earn, cost and teach, beside the slashes. */
 export function outcomeFrom(attempt: Attempt, resolution: Resolution): Outcome {
-  const { winner, blind, slashes, completed, paysAlike = true } = resolution;
+  const { winner, blind, slashes, completed, fewBlind = false } = resolution;
   const isClean = ({ seat }: { readonly seat: SeatIndex }): boolean => slashes[seat] === 0;
   const heard = { answers: blind.answers.filter(isClean), overdue: blind.overdue.filter(isClean) };
   const merits = meritsOf(attempt, winner, heard);
   const meritOf = (seat: SeatIndex) => merits.find((one) => one.seat === seat);
   const earned = seatsOf(attempt).map((seat) => (completed.includes(seat) ? (meritOf(seat)?.share ?? 0) : 0));
-  const isScored = earned.some((share) => share > 0);
-  const shares = isScored || !paysAlike ? earned : alike(attempt, resolution);
+  const knowers = merits.filter(({ share }) => share > 0);
+  // PY6: else a seat of the asker's own that alone can answer took all.
+  const isScored = earned.some((share) => share > 0) && (fewBlind || holdsHonest(knowers.length, heard.answers.length));
+  // Else each of the many would gain by rejecting what is right.
+  const isUnpaid = fewBlind && winner !== null && attempt.request.terms.kind !== "text";
+  const shares = isScored || isUnpaid ? earned : alike(attempt, resolution);
   const reputationChanges = seatsOf(attempt).flatMap((seat) => {
     const falls = meritOf(seat)?.falls === true ? 1 : Math.min(slashes[seat] as number, limits.maxSlashes);
     if (falls > 0) return [{ seat, steps: -falls }];

@@ -1,7 +1,7 @@
 import { isSameAnswer } from "../request/answer.ts";
 import { KIND_RULES, type CanonicalAnswer } from "../request/kinds.ts";
 import { nonAnswerIn } from "../request/non-answers.ts";
-import { holdsHonest, isSupermajority } from "../quorum.ts";
+import { isSupermajority } from "../quorum.ts";
 import { ONE_PPM, type Attempt, type Digest, type Ppm, type SeatIndex } from "../types.ts";
 import { TIER_MAX } from "./tiers.ts";
 
@@ -86,15 +86,9 @@ export interface Merit {
 /** PY6: the share where no seat earns by its score. */
 export const FLAT = 1;
 
-/** PY6: no share is a score unless more than a third of those who answered blind have one. Else an asker's own seat, which alone can answer, took all. */
-export function meritsOf(attempt: Attempt, decided: Decided | null, blind: Blind): readonly Merit[] {
+/** Returns nothing where no answer was decided, or nobody compared texts with it. */
+export function meritsOf(attempt: Attempt, decided: Decided | null, { answers, overdue }: Blind): readonly Merit[] {
   if (decided === null || decided.alike === null) return [];
-  const merits = scored(attempt, decided, blind);
-  const knowers = merits.filter(({ share }) => share > 0);
-  return holdsHonest(knowers.length, blind.answers.length) ? merits : merits.map((merit) => ({ ...merit, share: 0 }));
-}
-
-function scored(attempt: Attempt, decided: Decided, { answers, overdue }: Blind): readonly Merit[] {
   const rate = ({ answer, tier }: Pick<BlindAnswer, "answer" | "tier">) => {
     const agreement = agreementWith(attempt, decided, answer);
     return { answer, score: scoreOf(tier, agreement), isRight: isAgreed(agreement) };

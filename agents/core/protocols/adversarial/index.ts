@@ -167,15 +167,14 @@ function assessAdversarialRound(book: RoundBook, carry: AdversarialCarry): Asses
       blind: blind ?? NOBODY_BLIND,
       slashes,
       completed,
-      // AD9: reviewers, who answer nothing blind, would gain by each rejection.
-      others: [],
+      fewBlind: true,
     });
     return { carry: next, outcome };
   }
   if (round + 1 < triesOf(attempt)) return { carry: next, outcome: null };
   return {
     carry: next,
-    outcome: outcomeFrom(attempt, { winner: null, blind: blind ?? NOBODY_BLIND, slashes, completed }),
+    outcome: outcomeFrom(attempt, { winner: null, blind: blind ?? NOBODY_BLIND, slashes, completed, fewBlind: true }),
   };
 }
 

@@ -128,8 +128,7 @@ export function assessLeaderlessRound(book: RoundBook, before: LeaderlessCarry):
     alike: [],
   };
   const completed = completedIn(book, ratings);
-  // LL15: markers, who answer nothing blind, would gain by passing over a right answer; and workers alone would gain by guessing.
-  return { carry, outcome: outcomeFrom(attempt, { winner, blind, slashes, completed, paysAlike: winner === null }) };
+  return { carry, outcome: outcomeFrom(attempt, { winner, blind, slashes, completed, fewBlind: true }) };
 }
 
 /** PH14: the evaluators and seats behind each worker's answer, and how many are needed (LL8). */
