@@ -21,6 +21,15 @@ export const payMutants: readonly Mutant[] = [
     expect: ["pay"],
   },
   {
+    id: "PY6-third",
+    bug: "a seat that alone was right takes the whole pay, so its asker has the draw for nothing",
+    file: "agents/core/phases/outcome.ts",
+    find: "(fewBlind || holdsHonest(knowers.length, heard.answers.length))",
+    replace: "knowers.length > 0",
+    sim: "--protocol wbft --n 4 --byzantine 0 --error-ppm 500000 --faults none",
+    expect: ["pay"],
+  },
+  {
     id: "PY7",
     bug: "answers of revision rounds, which follow those of others, earn",
     file: "agents/core/protocols/mbft/conclude.ts",

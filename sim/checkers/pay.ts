@@ -19,6 +19,8 @@ const TOP_TIER = 900_000;
 const [FLAT, SAFE, SURE] = [1, 30, 240];
 /** PY8: protocols whose chair can decide what few seats answered. */
 const CHAIRED = ["council", "debate", "adversarial"];
+/** LL15, AD9: protocols under which most seats answer nothing blind, and would gain if all earned where nobody was right. */
+const FEW_BLIND = ["leaderless", "adversarial"];
 /** Protocols that also slash for opinions. */
 export const OWN_SLASHES = ["mbft", "escalating"];
 
@@ -38,6 +40,7 @@ export function checkPay(trace: Trace): readonly string[] {
   const differing = differingFrom(trace, certificate, paidBy, "shares or reputation changes");
   const bound = trace.attempt.committee.map((_, seat) => boundTo(trace, messages, seat as SeatIndex));
   const isAlike = decision.shares.every((share) => share <= FLAT || share === ABSENT);
+  const known = knownIn(trace, decision, bound);
   const unearned = decision.shares.flatMap((share, seat): readonly string[] => {
     const isSilent = !messages.some(({ header }) => header.seat === seat);
     // Nobody is asked anything in a refused attempt.
@@ -47,16 +50,12 @@ export function checkPay(trace: Trace): readonly string[] {
     const shown = bound[seat]?.shown ?? null;
     if (decision.status === "hung" && !isAlike) return [`seat ${seat} is paid ${share} for a Hung attempt`];
     if (isAlike) {
-      const isRight =
-        decision.status === "decided" && canTell(terms) && isSame(terms, shown?.["answer"], decision.answer);
-      // Faults can make each answer late (PY10), and an answer that no source bears is none.
-      const isCounted = trace.faults.length === 0 && trace.sources === null && !CHAIRED.includes(trace.protocol.id);
-      return isRight && isCounted && areKnown(terms, decision, bound)
-        ? [`seat ${seat} was right, and all earn alike`]
-        : [];
+      const isRight = decision.status === "decided" && isSame(terms, shown?.["answer"], decision.answer);
+      return isRight && known === true ? [`seat ${seat} was right, and all earn alike`] : [];
     }
     if (shown === null) return [`seat ${seat} is paid and answered nothing blind`];
     if (!canTell(terms)) return [];
+    if (known === false) return [`seat ${seat} is paid ${share}, and no more than a third were right`];
     const { answer, tier } = shown;
     if (!isSame(terms, answer, decision.answer))
       return [`seat ${seat} is paid and answered ${JSON.stringify(answer)}, not ${JSON.stringify(decision.answer)}`];
@@ -65,16 +64,24 @@ export function checkPay(trace: Trace): readonly string[] {
       : [`seat ${seat} is paid ${share} for tier ${JSON.stringify(tier)}`];
   });
   const isFree = decision.shares.every((share) => share === 0 || share === ABSENT);
-  // LL15, AD9: seats that answer nothing blind would gain by it.
-  const isNobodys = ["leaderless", "adversarial"].includes(trace.protocol.id) && decision.status === "decided";
+  const isNobodys = FEW_BLIND.includes(trace.protocol.id) && decision.status === "decided";
   const unpaid = isFree && !isNobodys ? ["nobody is paid"] : [];
   return [...differing, ...unpaid, ...unearned, ...fallsIn(trace, messages, decision, bound)];
 }
 
-/** PY6: true if more than a third of those who answered blind gave the decided answer. */
-function areKnown(terms: Terms, { answer }: Decision, bound: readonly (Bound | null)[]): boolean {
-  const shown = bound.filter((one) => one !== null && one.shown !== null);
-  return 3 * shown.filter((one) => isSame(terms, one?.shown?.["answer"], answer)).length > shown.length;
+/**
+ * PY6: whether more than a third of those who answered blind gave the decided answer; null if one cannot tell. Without faults all answers of honest
+ * seats count, but those that no source bears or that its own slashes take; one that a Byzantine seat shows may be late.
+ */
+function knownIn(trace: Trace, { status, answer }: Decision, bound: readonly (Bound | null)[]): boolean | null {
+  const { terms } = trace.attempt.request;
+  const isTold = trace.faults.length === 0 && trace.sources === null && status === "decided" && canTell(terms);
+  if (!isTold || [...CHAIRED, ...FEW_BLIND, ...OWN_SLASHES].includes(trace.protocol.id)) return null;
+  const shown = trace.seats.filter(({ seat }) => (bound[seat]?.shown ?? null) !== null);
+  const right = shown.filter(({ seat }) => isSame(terms, bound[seat]?.shown?.["answer"], answer));
+  const honest = (those: typeof shown): number => those.filter(({ byzantine }) => byzantine === null).length;
+  if (3 * honest(right) > shown.length) return true;
+  return 3 * right.length <= honest(shown) ? false : null;
 }
 
 /** PY5, PY10: the errors in who falls. A seat with two messages for one slot falls for that. */

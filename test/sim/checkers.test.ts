@@ -313,12 +313,39 @@ describe("checkers", () => {
     assertIncludes(says("pay", absent), `seat ${last} spoke, and its share is ${ABSENT}`);
     assertIncludes(says("pay", decide({ status: "hung" })), "for a Hung attempt");
     assertIncludes(says("pay", decide({ shares: [0, 0, 0, 0] })), "nobody is paid");
-    assertIncludes(says("pay", decide({ shares: [1, 1, 1, 1] })), `seat ${last} was right, and all earn alike`);
     const commit = good.messages.get(`1.0.${last}`)![0]!;
     assertIncludes(says("pay", without(good, commit)), `seat ${last} is paid and answered nothing blind`);
     const own = [...good.messages.values()].flat().filter(({ header }) => header.seat === last);
     assertIncludes(says("pay", without(good, ...own)), `seat ${last} said nothing, and its share is`);
     assertIncludes(says("pay", without(absent, ...own)), `seat ${last} is absent, and its reputation moves by 1`);
+  });
+
+  it("SI11 pay: reports scores where no more than a third were right, and none where more were", async () => {
+    const options = {
+      protocol: "wbft",
+      n: 4,
+      byzantine: 0,
+      faults: [],
+      kind: "boolean" as const,
+      errorPpm: 0,
+      sources: [],
+    };
+    const world = await runWorld(createPlan({ ...options, byzantineKinds: [] }, 4));
+    const stating = (change: Partial<Certified["certificate"]["decision"]>): Trace => ({
+      ...world,
+      seats: world.seats.map((one) => ({
+        ...one,
+        certificates: one.certificates.map((held) => ({
+          ...held,
+          certificate: { ...held.certificate, decision: { ...held.certificate.decision, ...change } },
+        })),
+      })),
+    });
+    assert.equal(says("pay", world), "");
+    assertIncludes(says("pay", stating({ shares: [1, 1, 1, 1] })), "seat 3 was right, and all earn alike");
+    const { answer } = honest(world).certificates[0]!.certificate.decision;
+    const other = stating({ answer: answer === "yes" ? "no" : "yes" });
+    assertIncludes(says("pay", other), "and no more than a third were right");
   });
 
   it("SI11 pay: reports who hid its answer or was wrong when sure and stays, and who falls for neither", () => {
