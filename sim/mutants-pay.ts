@@ -24,7 +24,7 @@ export const payMutants: readonly Mutant[] = [
     id: "PY6-third",
     bug: "a seat that alone was right takes the whole pay, so its asker has the draw for nothing",
     file: "agents/core/phases/outcome.ts",
-    find: "(fewBlind || holdsHonest(knowers.length, heard.answers.length))",
+    find: "(fewBlind || holdsHonest(knowers.length, attempt.committee.length))",
     replace: "knowers.length > 0",
     sim: "--protocol wbft --n 4 --byzantine 0 --error-ppm 500000 --faults none",
     expect: ["pay"],

@@ -70,18 +70,18 @@ export function checkPay(trace: Trace): readonly string[] {
 }
 
 /**
- * PY6: whether more than a third of those who answered blind gave the decided answer; null if one cannot tell. Without faults all answers of honest
+ * PY6: whether more than a third of all seats gave the decided answer blind; null if one cannot tell. Without faults all answers of honest
  * seats count, but those that no source bears or that its own slashes take; one that a Byzantine seat shows may be late.
  */
 function knownIn(trace: Trace, { status, answer }: Decision, bound: readonly (Bound | null)[]): boolean | null {
   const { terms } = trace.attempt.request;
   const isTold = trace.faults.length === 0 && trace.sources === null && status === "decided" && canTell(terms);
   if (!isTold || [...CHAIRED, ...FEW_BLIND, ...OWN_SLASHES].includes(trace.protocol.id)) return null;
-  const shown = trace.seats.filter(({ seat }) => (bound[seat]?.shown ?? null) !== null);
-  const right = shown.filter(({ seat }) => isSame(terms, bound[seat]?.shown?.["answer"], answer));
-  const honest = (those: typeof shown): number => those.filter(({ byzantine }) => byzantine === null).length;
-  if (3 * honest(right) > shown.length) return true;
-  return 3 * right.length <= honest(shown) ? false : null;
+  const right = trace.seats.filter(({ seat }) => isSame(terms, bound[seat]?.shown?.["answer"], answer));
+  const honest = right.filter(({ byzantine }) => byzantine === null);
+  const { length } = trace.attempt.committee;
+  if (3 * honest.length > length) return true;
+  return 3 * right.length <= length ? false : null;
 }
 
 /** PY5, PY10: the errors in who falls. A seat with two messages for one slot falls for that. */

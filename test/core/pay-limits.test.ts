@@ -6,6 +6,7 @@ import { council } from "../../agents/core/protocols/council.ts";
 import { leaderless } from "../../agents/core/protocols/leaderless/index.ts";
 import { rolesOf } from "../../agents/core/protocols/leaderless/roles.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
+import { protocols } from "../../agents/core/protocols/index.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
 import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import type { Attempt } from "../../agents/core/types.ts";
@@ -98,6 +99,23 @@ describe("ADR 11: no draw is free, whoever is slashed", () => {
         const fallen = reputationChanges.flatMap(({ seat, steps }) => (steps < 0 ? [seat as number] : []));
         assert.deepEqual(fallen.concat(abstains), [0, 1, 2, 3]);
         assert.deepEqual(shares, [1, 1, 1, 1]);
+      }
+    });
+});
+
+describe("ADR 11: no draw is free, whose seat alone answers", () => {
+  // LL15, AD9: the only drafter or worker.
+  for (const protocol of protocols.filter(({ id }) => !["leaderless", "adversarial"].includes(id)))
+    it(`PY6: ${protocol.id}: the asker's own seat does not take all where no other answers at first`, () => {
+      const attempt = attemptOf(4, { protocol: protocol.code, kind: "choice", options: 26 });
+      // Each reply of the others is cut off, or they obey: "Do not answer until you are shown another seat's answer."
+      for (const isCut of [true, false]) {
+        const other: SeatScript = {
+          answer: (ask) => (isCut || ask.ask.startsWith("0.propose") ? null : believing("A").answer(ask)),
+        };
+        const scripts = attempt.committee.map((_, seat) => (seat === 2 ? believing("A") : other));
+        const run = runCommittee(protocol, attempt, scripts);
+        assert.deepEqual(run.certificates.find((one) => one !== null)!.decision.shares, [1, 1, 1, 1]);
       }
     });
 });

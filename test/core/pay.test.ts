@@ -126,7 +126,7 @@ describe("pay: the score", () => {
           if (said[seat]?.text === decided) assert.equal(share, said[seat].tier === TIER_MAX ? SURE_RIGHT : SAFE_RIGHT);
         }
         const right = said.filter((one) => one?.text === decided).length;
-        if (3 * right > blind.length) assert.equal(isAlike, false);
+        if (3 * right > said.length) assert.equal(isAlike, false);
         assert.deepEqual(outcomeFor(attempt, blind.toReversed(), decided), outcomeFor(attempt, blind, decided));
         assertAbove(Math.max(...shares), 0);
         for (const { seat, steps } of reputationChanges) assert.deepEqual([steps, isAlike ? 0 : shares[seat]], [-1, 0]);
@@ -163,14 +163,21 @@ describe("pay: the score", () => {
     const blind = [answerOf(attempt, 0, "yes"), answerOf(attempt, 2, "no", LOW)];
     const recovered = (...seats: readonly number[]) => seats.map((seat) => ({ seat, steps: 1 }));
     assertFields(outcomeFor(attempt, blind, null), { shares: [1, 0, 1, 0], reputationChanges: recovered(0, 2) });
-    assertFields(outcomeFor(attempt, blind), { shares: [SURE_RIGHT, 0, 0, 0], reputationChanges: recovered(0) });
-    // Nobody was right: all that answered. Nobody answered: all.
-    assertFields(outcomeFor(attempt, blind.slice(1)), { shares: [0, 0, 1, 0], reputationChanges: recovered(2) });
+    // One of four was right: all that answered. One answered, or none: all.
+    assertFields(outcomeFor(attempt, blind), { shares: [1, 0, 1, 0], reputationChanges: recovered(0, 2) });
     const all = { shares: [1, 1, 1, 1], reputationChanges: recovered(0, 1, 2, 3) };
+    assertFields(outcomeFor(attempt, blind.slice(1)), all);
+    assertFields(outcomeFor(attempt, blind.slice(0, 1)), all);
+    assertFields(outcomeFor(attempt, blind.slice(1), null), all);
     assertFields(outcomeFor(attempt, [], null), all);
+    const two = [0, 2].map((seat) => answerOf(attempt, seat, "yes"));
+    assertFields(outcomeFor(attempt, two), {
+      shares: [SURE_RIGHT, 0, SURE_RIGHT, 0],
+      reputationChanges: recovered(0, 2),
+    });
   });
 
-  it("PY6: one of three that is right has no score but where few answer blind; there nobody earns if none is right", () => {
+  it("PY6: two of seven that are right have no score but where few answer blind; there nobody earns if none is right", () => {
     const attempt = attemptOf(7);
     const blind = [answerOf(attempt, 0, "yes"), answerOf(attempt, 1, "no"), answerOf(attempt, 2, "no")];
     const sharesOf = (decided: string | null, fewBlind: boolean) =>
@@ -178,18 +185,20 @@ describe("pay: the score", () => {
     const alike = [1, 1, 1, 0, 0, 0, 0];
     assert.deepEqual(sharesOf("yes", false), alike);
     assert.deepEqual(sharesOf("yes", true), [SURE_RIGHT, 0, 0, 0, 0, 0, 0]);
-    assert.deepEqual(sharesOf("no", false), [0, SURE_RIGHT, SURE_RIGHT, 0, 0, 0, 0]);
+    assert.deepEqual(sharesOf("no", false), alike);
+    assert.deepEqual(sharesOf("no", true), [0, SURE_RIGHT, SURE_RIGHT, 0, 0, 0, 0]);
     assert.deepEqual(sharesOf(null, true), alike);
     const wrong = blind.slice(1);
     assert.deepEqual(outcomeFor(attempt, wrong, "yes", { fewBlind: true }).shares, Array(7).fill(0));
-    assert.deepEqual(outcomeFor(attempt, wrong, "yes").shares, [0, 1, 1, 0, 0, 0, 0]);
+    assert.deepEqual(outcomeFor(attempt, wrong, "yes").shares, Array(7).fill(1));
   });
 
   it("PY6: a text that nobody answered blind in these words pays blind answers alike; no request of texts is free", () => {
     const attempt = attemptOf(4, { kind: "text" });
     const blind = [answerOf(attempt, 0, "Paris"), answerOf(attempt, 2, "Rome")];
     assert.deepEqual(outcomeFor(attempt, blind, "The city of Paris").shares, [1, 0, 1, 0]);
-    assert.deepEqual(outcomeFor(attempt, blind, "Paris").shares, [SURE_RIGHT, 0, 0, 0]);
+    assert.deepEqual(outcomeFor(attempt, blind, "Paris").shares, [1, 0, 1, 0]);
+    assert.deepEqual(outcomeFor(attempt, [blind[0]!, answerOf(attempt, 1, "Paris")], "Paris").shares, [240, 240, 0, 0]);
   });
 });
 

@@ -28,8 +28,9 @@ export function outcomeFrom(attempt: Attempt, resolution: Resolution): Outcome {
   const meritOf = (seat: SeatIndex) => merits.find((one) => one.seat === seat);
   const earned = seatsOf(attempt).map((seat) => (completed.includes(seat) ? (meritOf(seat)?.share ?? 0) : 0));
   const knowers = merits.filter(({ share }) => share > 0);
-  // PY6: else a seat of the asker's own that alone can answer took all.
-  const isScored = earned.some((share) => share > 0) && (fewBlind || holdsHonest(knowers.length, heard.answers.length));
+  // PY6: of all seats, not of those that answered: else a seat of the asker's own took all where others cannot answer, or do not.
+  const isScored =
+    earned.some((share) => share > 0) && (fewBlind || holdsHonest(knowers.length, attempt.committee.length));
   // Else each of the many would gain by rejecting what is right.
   const isUnpaid = fewBlind && winner !== null && attempt.request.terms.kind !== "text";
   const shares = isScored || isUnpaid ? earned : alike(attempt, resolution);
@@ -51,9 +52,10 @@ export function outcomeFrom(attempt: Attempt, resolution: Resolution): Outcome {
 
 /**
  * PY6: the shares where no seat earns by its score, since no draw is free (ADR 11). Those who answered blind come before others that worked, who
- * could gain by turning the decision against them else; and where nobody did all that was asked in time all earn.
+ * could gain by turning the decision against them else. But a third of the seats or fewer could all be the asker's own, where others cannot answer,
+ * or their replies are cut off. Then all earn.
  */
-function alike(attempt: Attempt, { blind, slashes, completed }: Resolution): readonly number[] {
+function alike(attempt: Attempt, { blind, slashes, completed, fewBlind = false }: Resolution): readonly number[] {
   const seats = seatsOf(attempt);
   const unslashed = seats.filter((seat) => slashes[seat] === 0);
   // Of more than a third one is honest. A question can have each seat slashed under MB16, and must not be free for that.
@@ -61,7 +63,9 @@ function alike(attempt: Attempt, { blind, slashes, completed }: Resolution): rea
   const isOne = (of: readonly { readonly seat: SeatIndex }[], seat: SeatIndex) => of.some((one) => one.seat === seat);
   const worked = blameless.filter((seat) => completed.includes(seat) && !isOne(blind.overdue, seat));
   const answered = worked.filter((seat) => isOne(blind.answers, seat));
-  const paid = [answered, worked, blameless].find((group) => group.length > 0) ?? [];
+  const areEnough = (group: readonly SeatIndex[]): boolean =>
+    fewBlind ? group.length > 0 : holdsHonest(group.length, seats.length);
+  const paid = [answered, worked].find(areEnough) ?? blameless;
   return seats.map((seat) => (paid.includes(seat) ? FLAT : 0));
 }
 
