@@ -105,7 +105,7 @@ describe("sources from the command line", () => {
           assert.deepEqual([asked.code, asked.value["answer"]], [0, "yes"], JSON.stringify(asked.value));
           assert.ok(String(asked.value["question"]).endsWith(`\n${line}`));
         }
-        // What cannot be read costs the asker nothing, and each time it is told why.
+        // PY6: what cannot be read costs the asker as much as an answer, half of it where the committee hangs, and each time it is told why.
         const undecided: string[] = [];
         for (const [source, status, why] of [
           ["https://api.test/rates#/1/price", "unanswerable", /read by 0 of 4 seats \(no-such-value\)/],
@@ -120,7 +120,7 @@ describe("sources from the command line", () => {
         }
         for (const id of undecided) await settled(id);
         const { value } = await world.json("withdraw", "--dir", "a");
-        assert.deepEqual(amountsOf(value), [String(parseEther("3"))], JSON.stringify(value));
+        assert.deepEqual(amountsOf(value), [String(parseEther("0.5"))], JSON.stringify(value));
       } finally {
         stop.abort(new Error("test is over"));
         await Promise.all(agents);
