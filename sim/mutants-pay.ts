@@ -15,7 +15,7 @@ export const payMutants: readonly Mutant[] = [
     id: "PY6",
     bug: "where nobody was right at first nobody earns, so the draw was free",
     file: "agents/core/phases/outcome.ts",
-    find: "const paid = [answered, worked, blameless].find((group) => group.length > 0) ?? [];",
+    find: "const paid = [answered, worked].find(areEnough) ?? blameless;",
     replace: "const paid: readonly SeatIndex[] = [];",
     sim: "--protocol council --n 4 --byzantine 1 --byzantine-kinds lying",
     expect: ["pay"],
