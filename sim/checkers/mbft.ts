@@ -11,6 +11,7 @@ import {
 } from "../../agents/core/types.ts";
 import { agrees } from "../plan.ts";
 import { backedBy, honestSeats, type Trace } from "../trace.ts";
+import { FLAT } from "./pay.ts";
 import { bearing, fieldsOf, firstCertificate, openingOf, transcribed } from "./transcript.ts";
 
 const COMMIT = 1;
@@ -60,8 +61,7 @@ function unearned(trace: Trace, { certificate, messages }: Decided): readonly st
   return certificate.decision.shares.flatMap((share, index): readonly string[] => {
     const seat = index as SeatIndex;
     const [commit, reveal] = [of(messages, COMMIT, seat), of(messages, REVEAL, seat)];
-    // PY6: a share of 1 is no score.
-    if (share <= 1 || share === ABSENT) return [];
+    if (share <= FLAT || share === ABSENT) return [];
     if (commit === null || reveal === null) return [`seat ${seat} is paid without an answer`];
     const proposal = fieldsOf(fieldsOf(reveal.payload)["proposal"]);
     const opening = openingOf(trace, reveal.header, reveal.header.round, proposal);

@@ -16,7 +16,9 @@ const COMMIT = 1;
 const REVEAL = 2;
 const DRAFT = 10;
 const TOP_TIER = 900_000;
-const [FLAT, SAFE, SURE] = [1, 30, 240];
+/** PY6: the share of a seat that worked, and earned nothing by its answer: no score. */
+export const FLAT = 1;
+const [SAFE, SURE] = [30, 240];
 /** PY8: protocols whose chair can decide what few seats answered. */
 const CHAIRED = ["council", "debate", "adversarial"];
 /** LL15, AD9: protocols under which most seats answer nothing blind, and would gain if all earned where nobody was right. */
@@ -27,8 +29,8 @@ export const OWN_SLASHES = ["mbft", "escalating"];
 /**
  * SI11: all certificates state the same shares and changes. Who is paid answered blind, as the raw messages of the certified transcript
  * show: it bound itself to an answer of the first round, or wrote the first draft (PY7). If one can tell by the answer alone, it is the
- * decided one, and paid by its tier (PY3). Where no more than a third were right at first, and in a Hung attempt, all earn alike (PY6): somebody always earns, but for LL15 and AD9. Who said nothing, and nobody else, is absent, and falls
- * one step (PY9). Where more than 2/3 are paid for the decided answer, whoever bound itself and was wrong when sure, or never showed its
+ * decided one, and paid by its tier (PY3). Where no more than a third were right at first, and in a Hung attempt, all earn alike (PY6):
+ * somebody always earns, but for LL15 and AD9. Who said nothing, and nobody else, is absent, and falls one step (PY9). Where more than 2/3 are paid for the decided answer, whoever bound itself and was wrong when sure, or never showed its
  * answer, falls; nobody else does (PY5, PY10).
  */
 export function checkPay(trace: Trace): readonly string[] {

@@ -2,12 +2,10 @@ import { passagesOf } from "../../agents/core/sources/passages.ts";
 import type { Decision, Message, SeatIndex, Value } from "../../agents/core/types.ts";
 import { isDataQuestion } from "../sources.ts";
 import { backedBy, honestSeats, type Trace } from "../trace.ts";
-import { boundTo, canTell, isSame } from "./pay.ts";
+import { boundTo, canTell, FLAT, isSame } from "./pay.ts";
 import { bearing, citationsIn, fieldsOf, firstCertificate, transcribed } from "./transcript.ts";
 
 const REVEAL = 2;
-/** The share of a seat that worked, and earned nothing by its answer. */
-const FLAT = 1;
 
 /**
  * SI13: a decision of a question with sources rests on what was read. By the raw messages of the certified transcript, some answer that bears

@@ -21,8 +21,8 @@ function paid(protocol: Protocol, attempt: Attempt, scripts: readonly SeatScript
   return { answer, shares: canonicalOrder(attempt).map((seat) => shares[seat]) };
 }
 
-/** Limits that docs/spec/pay.md and ADR 11 name. */
-describe("pay: what does not hold", () => {
+/** What docs/spec/pay.md (PY6, PY8, Limits) and ADR 11 say of those who would gain. */
+describe("pay: who gains by turning a decision against a right answer", () => {
   it("AD9: adversarial: reviewers gain nothing by rejecting a right draft, and its drafter loses its pay if half of them do", () => {
     const attempt = attemptOf(7, { protocol: adversarial.code });
     const rejecting: SeatScript = {

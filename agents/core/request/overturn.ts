@@ -1,4 +1,5 @@
 import { FLAT } from "../phases/pay.ts";
+import { holdsHonest } from "../quorum.ts";
 import { shareOf, type Decision, type SeatInfo, type Terms } from "../types.ts";
 import { isSameAnswer } from "./answer.ts";
 import type { DecidedRound } from "./events.ts";
@@ -77,7 +78,7 @@ function whyNotAgainst(terms: Terms, rounds: readonly DecidedRound[], first: num
 
 /** True if more than a third of the seats have a score for their share: they answered so before they saw what others answer (PY4, PY6). */
 function wasKnown({ shares }: Decision): boolean {
-  return shares.filter((_, seat) => shareOf(shares, seat) > FLAT).length * 3 > shares.length;
+  return holdsHonest(shares.filter((_, seat) => shareOf(shares, seat) > FLAT).length, shares.length);
 }
 
 function sharedAgent(one: readonly SeatInfo[], other: readonly SeatInfo[]): number | null {
