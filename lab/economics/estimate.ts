@@ -51,8 +51,10 @@ export const scaled = ({ mean, low, high }: Estimate, by: number): Estimate => (
 const tOf = (degrees: number): number => T[Math.min(degrees, T.length) - 1] ?? Number.POSITIVE_INFINITY;
 
 function momentsOf(values: readonly number[]): readonly [mean: number, variance: number] {
-  const mean = sum(values) / values.length;
+  const mean = meanOf(values);
   return [mean, sum(values.map((value) => (value - mean) ** 2)) / (values.length - 1)];
 }
 
 export const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+
+export const meanOf = (values: readonly number[]): number => sum(values) / values.length;

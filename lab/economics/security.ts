@@ -18,10 +18,15 @@ import { sum } from "./estimate.ts";
 
 /** What requests cost an asker, in dollars. */
 export interface Costs {
-  readonly request: number;
+  readonly decided: number;
+  readonly hung: number;
   /** All costs of a request with a lost appeal, the appellant's included; 0 where nobody can appeal. */
   readonly appealed: number;
 }
+
+/** What an asker asks until a committee is its own: what honest committees decide, or what they refuse (CE19), for half the pay. */
+export const DRAWS = ["decided", "hung"] as const;
+export type Draw = (typeof DRAWS)[number];
 
 export interface Security {
   readonly setting: string;
@@ -39,13 +44,33 @@ export interface Holding {
 }
 
 const UNIT_DOLLARS = Number(PRICES.token.unitPrice) / 1e18;
+/** Units that a seat earns (SE3). */
+const UNITS: Readonly<Record<Draw, number>> = { decided: 2, hung: 1 };
+
+const quorums = (n: number): readonly number[] =>
+  Array.from({ length: n - quorum(n) + 1 }, (_, index) => quorum(n) + index);
 
 /** P(more than 2/3 of a committee belong to a share of the stake). */
-export const holds = (n: number, share: number): number =>
-  sum(Array.from({ length: n - quorum(n) + 1 }, (_, index) => odds(n, quorum(n) + index, share)));
+export const holds = (n: number, share: number): number => sum(quorums(n).map((k) => odds(n, k, share)));
 
-/** Dollars of a request's pay that come back to a share of the stake. */
-export const paidBack = (n: number, share: number): number => share * 2 * n * UNIT_DOLLARS;
+/** Dollars of a decided request's pay that come back to a share of the stake. */
+export const paidBack = (n: number, share: number): number => share * UNITS.decided * n * UNIT_DOLLARS;
+
+/**
+ * Dollars that a decision of its own costs a share of the stake that asks until it has one. A committee that it holds decides, and pays it alone.
+ * @param chance of the decision by one request: that of holding the first committee, if nobody appeals
+ */
+export function costOfOwn(
+  n: number,
+  share: number,
+  draw: Draw,
+  costs: Omit<Costs, "appealed">,
+  chance = holds(n, share),
+): number {
+  const seatsOfOthers = share * n - sum(quorums(n).map((k) => k * odds(n, k, share)));
+  const lost = (1 - holds(n, share)) * costs[draw] - UNITS[draw] * UNIT_DOLLARS * seatsOfOthers;
+  return costs.decided - UNITS.decided * n * UNIT_DOLLARS + lost / chance;
+}
 
 /** Tokens that a seat loses at the quote if two larger committees overturn what it certified (SC3). */
 const sliceOf = (stake: number): number =>
@@ -113,12 +138,13 @@ export function securityOf({ name, committeeSize, appeals }: Setting, costs: Cos
   const coalitions = SHARES.map((share): Holding => {
     const chances = sizes.map((n) => holds(n, share));
     const all = chances.reduce((product, chance) => product * chance, 1);
-    const back = paidBack(committeeSize, share);
-    const unchallenged = (costs.request - back) / chances[0]!;
+    const cheapest = (chance: number): number =>
+      Math.min(...DRAWS.map((draw) => costOfOwn(committeeSize, share, draw, costs, chance)));
+    const unchallenged = cheapest(chances[0]!);
     // It can also lose its own appeals until it holds the last committee alone. A later bond is at least the later committee's pay.
     const later = sum(sizes.slice(2).map((n) => 2 * n * UNIT_DOLLARS));
-    const byAppeals = (costs.appealed + later - back) / chances.at(-1)!;
-    const challenged = appeals === 0 ? unchallenged : Math.min((costs.request - back) / all, byAppeals);
+    const byAppeals = (costs.appealed + later - paidBack(committeeSize, share)) / chances.at(-1)!;
+    const challenged = appeals === 0 ? unchallenged : Math.min(cheapest(all), byAppeals);
     return { share, first: chances[0]!, all, unchallenged, challenged };
   });
   return { setting: name, coalitions };

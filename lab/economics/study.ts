@@ -3,20 +3,22 @@ import { gainsOf, type Plan } from "./coalition.ts";
 import { FALSE_CERTAINTY, GAS_LEVELS, HONEST_CERTAINTY, SEAT_GAS_LEVEL, SHARES, type Setting } from "./assumptions.ts";
 import type { StudyChain } from "./chain.ts";
 import { play, type Episode, type EpisodeName } from "./episodes.ts";
-import { certain, estimateOf, scaled, stratified, sum, type Estimate } from "./estimate.ts";
+import { certain, estimateOf, meanOf, scaled, stratified, sum, type Estimate } from "./estimate.ts";
 import { playLife, seatsMissed, type Life } from "./lives.ts";
 import type { Policy } from "./mind.ts";
 import type { Row } from "./rows.ts";
 import {
+  DRAWS,
   bondsToLast,
   certaintyOf,
+  costOfOwn,
   gainOfChange,
   holds,
-  paidBack,
   securityOf,
   slicesOf,
   type Certainty,
   type Costs,
+  type Draw,
   type Security,
 } from "./security.ts";
 
@@ -98,7 +100,7 @@ async function seatRows(
   }
   const money = (life: Life): number => (life.pay - life.asked * modelDollars) / life.chances;
   const honest = lived.get("honest")!;
-  const dollars = Math.max(0, sum(honest.map(money)) / honest.length);
+  const dollars = Math.max(0, meanOf(honest.map(money)));
   const worth = (life: Life): number =>
     CENTS * (money(life) - (seatsMissed(life.isAsleep ? 0 : life.reputation) * dollars) / life.chances);
   const rows = [...lived].map(([policy, lives]): Row => {
@@ -157,7 +159,7 @@ async function coalitionRows(
 interface Others {
   readonly rows: readonly Row[];
   readonly certainties: Findings["certainties"];
-  /** Dollars at the level of seats. */
+  /** At the gas price of seats. */
   readonly costs: Costs;
 }
 
@@ -196,7 +198,10 @@ const JUDGED: readonly Judged[] = [
 ];
 
 /** For the most that may hang on the answer, by docs/asking.md. */
-export const BUYS = "a fifth of the stake asks until a committee is its own";
+export const BUYS = {
+  decided: "a fifth of the stake asks until a committee is its own",
+  hung: "the same, by questions that every honest agent refuses",
+} as const satisfies Record<Draw, string>;
 export const BRIBES = "bribes a quorum at what it risks";
 /** SC1: of requests with two appeals. */
 export const BRIBES_SECURED = "bribes the first committee of a secured request";
@@ -223,7 +228,7 @@ async function otherRows(
 ): Promise<Others> {
   const rows: Row[] = [];
   const certainties: Findings["certainties"][number][] = [];
-  let costs: Costs = { request: 0, appealed: 0 };
+  let costs: Costs = { decided: 0, hung: 0, appealed: 0 };
   for (const gwei of GAS_LEVELS) {
     const known = new Map<EpisodeName, readonly Episode[]>();
     const played = async (name: EpisodeName): Promise<readonly Episode[]> => {
@@ -237,6 +242,9 @@ async function otherRows(
     };
     const centsOf = async (name: EpisodeName, of: Judged["of"]): Promise<readonly number[]> =>
       (await played(name)).map((episode) => CENTS * sum(of.map((party) => episode[party])));
+    /** Dollars. */
+    const costsOf = async (name: EpisodeName, of: Judged["of"]): Promise<readonly number[]> =>
+      (await centsOf(name, of)).map((cents) => -cents / CENTS);
     const add = (kind: Row["kind"], strategy: string, profit: Estimate, gain: Estimate): void =>
       void rows.push({ kind, group: "others", strategy, setting: setting.name, gwei, profit, gain });
     for (const { kind, strategy, episode, of, above } of JUDGED) {
@@ -246,9 +254,15 @@ async function otherRows(
       add(kind, strategy, estimateOf(values), estimateOf(values.map((value, index) => value - base[index]!)));
     }
     const [fifth] = SHARES;
-    const held = holds(setting.committeeSize, fifth) * setting.limit + paidBack(setting.committeeSize, fifth);
-    const bought = estimateOf((await centsOf("relay", ["asker"])).map((cost) => cost + CENTS * held));
-    add("attack", BUYS, bought, bought);
+    const [decided, hung] = [await costsOf("relay", ["asker"]), await costsOf("hang", ["asker"])];
+    for (const draw of DRAWS) {
+      const gains = decided.map((cost, index) => {
+        const own = costOfOwn(setting.committeeSize, fifth, draw, { decided: cost, hung: hung[index]! });
+        return CENTS * holds(setting.committeeSize, fifth) * (setting.limit - own);
+      });
+      const bought = estimateOf(gains);
+      add("attack", BUYS[draw], bought, bought);
+    }
     const bribe = (strategy: string, cost: number): void => {
       const bribed = certain(CENTS * (setting.limit - cost));
       add("attack", strategy, bribed, bribed);
@@ -278,10 +292,9 @@ async function otherRows(
         gwei,
         ...certaintyOf(estimateOf(wins).mean, estimateOf(losses).mean, setting),
       });
-      appealed = -(estimateOf(await centsOf("lost", ["asker", "appellant"])).mean / CENTS);
+      appealed = meanOf(await costsOf("lost", ["asker", "appellant"]));
     }
-    if (gwei === SEAT_GAS_LEVEL)
-      costs = { request: -estimateOf(await centsOf("relay", ["asker"])).mean / CENTS, appealed };
+    if (gwei === SEAT_GAS_LEVEL) costs = { decided: meanOf(decided), hung: meanOf(hung), appealed };
     progress(`${setting.name}: relayers, keepers, askers, appellants and late stake at ${gwei} gwei`);
   }
   return { rows, certainties, costs };

@@ -7,7 +7,7 @@ import { GAS_LEVELS, SEAT_GAS_LEVEL, SETTINGS, SHARES } from "../economics/assum
 import { odds } from "../economics/coalition.ts";
 import { sum } from "../economics/estimate.ts";
 import { dollars } from "../economics/report.ts";
-import { holds, paidBack } from "../economics/security.ts";
+import { DRAWS, costOfOwn, holds, type Draw } from "../economics/security.ts";
 import { BUYS } from "../economics/study.ts";
 import { assertClose } from "../../test/support/assertions.ts";
 
@@ -27,21 +27,26 @@ const recommended = page("asking.md")
   });
 
 /** What docs/economics.md has in the long run for whoever asks until a committee is its own, in cents, by setting and gas price. */
-function gainsOfBuyers(): readonly (readonly number[])[] {
+function gainsOfBuyers(draw: Draw): readonly (readonly number[])[] {
   const tables = page("economics.md").split("generated: tables-long")[1] ?? "";
   return tables
     .split("\n")
-    .filter((line) => line.startsWith(`| ${BUYS} |`))
+    .filter((line) => line.startsWith(`| ${BUYS[draw]} |`))
     .map((line) => cellsOf(line).slice(2, -1).map(numberOf));
 }
 
-/** Dollars that requests cost a share of the stake until it has a committee of its own. */
+/** Solves `f(x) = value`, where `f` is a straight line. */
+const solve = (f: (x: number) => number, value: number): number => (value - f(0)) / (f(1) - f(0));
+
+/** Dollars that requests cost a share of the stake until it has a committee of its own, by the cheaper of both draws. */
 function costsOf(index: number, gwei: (typeof GAS_LEVELS)[number], share: number): number {
   const { committeeSize: n, limit } = SETTINGS[index]!;
-  const gain = gainsOfBuyers()[index]![GAS_LEVELS.indexOf(gwei)]! / 100;
   const [fifth] = SHARES;
-  const request = holds(n, fifth) * limit + paidBack(n, fifth) - gain;
-  return (request - paidBack(n, share)) / holds(n, share);
+  const spent = (draw: Draw): number =>
+    limit - gainsOfBuyers(draw)[index]![GAS_LEVELS.indexOf(gwei)]! / 100 / holds(n, fifth);
+  const decided = solve((cost) => costOfOwn(n, fifth, "decided", { decided: cost, hung: 0 }), spent("decided"));
+  const hung = solve((cost) => costOfOwn(n, fifth, "hung", { decided, hung: cost }), spent("hung"));
+  return Math.min(...DRAWS.map((draw) => costOfOwn(n, share, draw, { decided, hung })));
 }
 
 /** P(a share of the stake silences a committee). */
@@ -57,7 +62,7 @@ describe("economics: what docs/asking.md recommends", () => {
   });
 
   it("a decision of its own costs a holder of a fifth what the study found, on a rollup and at 0.5 gwei", () => {
-    assert.equal(gainsOfBuyers().length, SETTINGS.length);
+    for (const draw of DRAWS) assert.equal(gainsOfBuyers(draw).length, SETTINGS.length);
     const [fifth] = SHARES;
     for (const [index, { least, most }] of recommended.entries()) {
       for (const [gwei, said] of [
@@ -73,7 +78,7 @@ describe("economics: what docs/asking.md recommends", () => {
   it("what two settings are worth against a holder of a third, on a rollup", () => {
     const third = SHARES[1];
     const [small, large] = [1, 2].map((index) => Number(costsOf(index, GAS_LEVELS[0], third).toPrecision(1)));
-    assert.ok(page("asking.md").includes(`50 and 3,000 dollars become ${dollars(small!)} and ${dollars(large!)}.`));
+    assert.ok(page("asking.md").includes(`30 and 1,500 dollars become ${dollars(small!)} and ${dollars(large!)}.`));
   });
 
   it("how often a fifth and a third of the stake silence an appeal, without a retry and with one", () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 import { network } from "hardhat";
 import type { HardhatEthers } from "@nomicfoundation/hardhat-ethers/types";
-import { GAS_LEVELS, HONEST_CERTAINTY, SETTINGS } from "../economics/assumptions.ts";
+import { GAS_LEVELS, HONEST_CERTAINTY, PRICES, SETTINGS } from "../economics/assumptions.ts";
 import { openStudyChain, type StudyChain } from "../economics/chain.ts";
 import { exitCodeFor, main } from "../economics/command.ts";
 import { odds } from "../economics/coalition.ts";
@@ -14,10 +14,13 @@ import { failuresText } from "../economics/report.ts";
 import { conclude, resultOf, type Row } from "../economics/rows.ts";
 import {
   APPELLANTS_REWARD,
+  DRAWS,
   SECURED,
   bondsToLast,
   certaintyOf,
+  costOfOwn,
   gainOfChange,
+  holds,
   securityOf,
   slicesOf,
 } from "../economics/security.ts";
@@ -136,11 +139,23 @@ describe("economics: the arithmetic", () => {
   });
 
   it("whoever holds all committees holds the first; what somebody appeals against costs more", () => {
-    const costs = { request: 1, appealed: 2 };
+    const costs = { decided: 1, hung: 0.8, appealed: 2 };
     for (const { first, all, unchallenged, challenged } of securityOf(usual, costs).coalitions) {
       assertAbove(first, all);
       assertAbove(challenged, unchallenged);
     }
+  });
+
+  it("a decision of its own costs what others are paid until it has one; half of that if they hang", () => {
+    // Without gas a request of 4 seats costs 8 units, a hung one 4.
+    const [unit, n] = [Number(PRICES.token.unitPrice) / 1e18, 4];
+    const costs = { decided: 8 * unit, hung: 4 * unit };
+    const [decided, hung] = DRAWS.map((draw) => costOfOwn(n, 0.2, draw, costs)) as [number, number];
+    assertClose(decided / hung, 2, 1e-9);
+    const others = sum([0, 1, 2].map((k) => (n - k) * odds(n, k, 0.2)));
+    assertClose(decided, (2 * unit * others) / holds(n, 0.2), 1e-9);
+    // Gas of its own committee is paid once, that of others as often as they are drawn.
+    assertClose(costOfOwn(n, 1, "hung", { decided: 8 * unit + 0.3, hung: 4 * unit + 0.3 }), 0.3, 1e-9);
   });
 });
 
