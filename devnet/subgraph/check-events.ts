@@ -5,6 +5,7 @@ import { cidString } from "../../agents/core/encoding/codec.ts";
 import { hexToBytes } from "../../agents/core/encoding/bytes.ts";
 import { LAYOUTS } from "../../agents/core/encoding/layouts.ts";
 import { unpackSeat, unpackWord } from "../../agents/core/encoding/words.ts";
+import { capital } from "../../agents/adapters/subgraph/subgraph.ts";
 import { NO_SEED_BLOCK } from "../../agents/core/request/rounds.ts";
 import { ABSENT, type Digest } from "../../agents/core/types.ts";
 import { find, type Entities, type Entity } from "./entities.ts";
@@ -285,7 +286,7 @@ function checkDecision(entities: Entities, args: ArgsOf<"DecisionCommitted">, le
   const steps = Array.from({ length: head.seats }, () => 0);
   for (const { seat, steps: moved } of merits?.reputationChanges ?? []) steps[seat] = moved;
   compare(ledger, `decision ${id}`, find(entities, "Decision", id), {
-    status: head.status === "decided" ? "Decided" : "Hung",
+    status: capital(head.status),
     confidence: head.confidence,
     answered: head.answered,
     agreed: head.agreed,

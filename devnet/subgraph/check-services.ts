@@ -6,13 +6,18 @@ import { find, type Entities } from "./entities.ts";
 import { compare, lower, rows, type Ledger } from "./ledger.ts";
 import type { DecodedLog } from "./logs.ts";
 
+interface Round {
+  readonly id: string;
+  readonly pay: bigint;
+}
+
 export function checkServices(entities: Entities, logs: readonly DecodedLog[], ledger: Ledger): void {
   /** The seats of each round with a decision, and of the latest round of each request. */
   const seats = new Map<string, readonly string[]>();
   const latest = new Map<bigint, string>();
   const operators = new Map<number, string>();
-  /** The rounds of the settlement that have to pay their seats. */
-  let standing: string[] = [];
+  /** The rounds of the settlement, without those that an appeal overturned. */
+  let rounds: Round[] = [];
   let paid = 0;
   for (const log of logs)
     switch (log.eventName) {
@@ -32,30 +37,34 @@ export function checkServices(entities: Entities, logs: readonly DecodedLog[], l
         break;
       }
       case "DecisionSettled":
-        standing = [latest.get(log.args.requestId) ?? ""];
+        rounds = [{ id: latest.get(log.args.requestId) ?? "", pay: log.args.pay }];
         break;
       case "RoundPaid":
-        standing.push(`${log.args.requestId}-${log.args.attempt}`);
+        rounds.push({ id: `${log.args.requestId}-${log.args.attempt}`, pay: log.args.pay });
         break;
       case "AppealResolved": {
         const { requestId, attempt, upheld } = log.args;
-        if (upheld) standing = standing.filter((id) => id !== `${requestId}-${attempt}`);
+        if (upheld) rounds = rounds.filter(({ id }) => id !== `${requestId}-${attempt}`);
         break;
       }
       case "ServicesRecorded":
         paid += checkPay(
           entities,
           log,
-          standing.flatMap((id) => seats.get(id) ?? []),
+          standingOf(rounds).flatMap((id) => seats.get(id) ?? []),
           operators,
           ledger,
         );
-        standing = [];
+        rounds = [];
         break;
       default:
     }
   ledger.equal("number of Pay", rows(entities, "Pay").length, paid);
 }
+
+/** The rounds that have to pay their seats. One that is overturned though nobody appealed (SE24) is paid nothing, unless all are. */
+const standingOf = (rounds: readonly Round[]): readonly string[] =>
+  rounds.filter(({ pay }) => pay > 0n || rounds.at(-1)!.pay === 0n).map(({ id }) => id);
 
 /** Compares the words with the seats in their order; returns how many seats earned something. */
 function checkPay(

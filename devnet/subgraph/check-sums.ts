@@ -2,6 +2,7 @@
 // escrow is lost.
 import { SAFE_RIGHT, SURE_RIGHT } from "../../agents/core/phases/pay.ts";
 import { isSupermajority } from "../../agents/core/quorum.ts";
+import { NO_SEED_BLOCK } from "../../agents/core/request/rounds.ts";
 import { find, type Entities, type Entity } from "./entities.ts";
 import { compare, rows, type Ledger } from "./ledger.ts";
 
@@ -89,6 +90,9 @@ function strangers(entities: Entities, agent: string, seats: ReadonlySet<string>
   return rows(entities, "Pay").filter((pay) => pay["agent"] === agent && !seats.has(String(pay["seat"]))).length;
 }
 
+/** What a statistic counts of decisions, with the status of each. */
+const DECIDED = { decided: "Decided", hung: "Hung", unanswerable: "Unanswerable", tooEarly: "TooEarly" } as const;
+
 /** Computes each sum again from the entities that it counts. */
 function checkStatistics(entities: Entities, ledger: Ledger): void {
   const requestOf = (one: Entity): Entity | undefined => entities["Request"]?.get(String(one["request"]));
@@ -105,9 +109,9 @@ function checkStatistics(entities: Entities, ledger: Ledger): void {
     const requests = within("Request");
     const settled = within("Request", "settledAt");
     equal("requests", requests.length);
-    equal("committees", within("Attempt").length);
-    equal("decided", within("Decision").filter((one) => one["status"] === "Decided").length);
-    equal("hung", within("Decision").filter((one) => one["status"] === "Hung").length);
+    equal("committees", within("Attempt").filter((one) => one["seedBlock"] !== String(NO_SEED_BLOCK)).length);
+    for (const [field, status] of Object.entries(DECIDED))
+      equal(field, within("Decision").filter((one) => one["status"] === status).length);
     equal("refunded", settled.filter((one) => one["status"] === "Refunded").length);
     equal("settled", settled.length);
     equal("appeals", within("Appeal").length);

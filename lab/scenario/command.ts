@@ -7,7 +7,7 @@ import { createRandom } from "../../sim/random.ts";
 import { between, toolCommand } from "../../scripts/shared/arguments.ts";
 import { startProductionChain } from "../shared/production-chain.ts";
 import { audit, type Audit } from "./audit.ts";
-import { accountsFor, openEconomy } from "./economy.ts";
+import { LEAST_OPERATORS, accountsFor, openEconomy } from "./economy.ts";
 import { playScenario, type Played } from "./scenario.ts";
 
 interface Flags {
@@ -17,13 +17,10 @@ interface Flags {
   readonly json?: true;
 }
 
-/** An appeal against a committee of seven calls fifteen others. */
-const LEAST_OPERATORS = 22;
-
 function commandLine(): Command {
   return toolCommand("scenario")
     .description(
-      "Plays an economy on a local chain: operators with delegators, requests of every kind in both currencies, hung and silent committees, appeals, an equivocator, an operator that leaves, new prices by governance. Exit code 1 if a single unit is not accounted for.",
+      "Plays an economy on a local chain: operators with delegators, requests of every kind in both currencies, hung, silent, unsure and delayed committees, questions without an answer, appeals, an equivocator, liars that stake stands behind, an operator that leaves, new prices by governance. Exit code 1 if a single unit is not accounted for.",
     )
     .option("--operators <count>", `${LEAST_OPERATORS} to 200`, between(LEAST_OPERATORS, 200), 40)
     .option("--requests <count>", "4 to 10,000", between(4, 10_000), 500)

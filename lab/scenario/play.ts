@@ -1,8 +1,8 @@
 // One request of the scenario, from asking to settling, with a fate drawn at random.
 import { hexlify, keccak256, toUtf8Bytes } from "ethers";
 
-import { SAFE_RIGHT, SURE_RIGHT } from "../../agents/core/phases/pay.ts";
-import { isSupermajority } from "../../agents/core/quorum.ts";
+import { FLAT, SAFE_RIGHT, SURE_RIGHT } from "../../agents/core/phases/pay.ts";
+import { holdsHonest, isSupermajority } from "../../agents/core/quorum.ts";
 import { ABSENT } from "../../agents/core/types.ts";
 import type { Random } from "../../sim/random.ts";
 import {
@@ -23,6 +23,8 @@ import {
   refundArgs,
   replace,
   termsFor,
+  tooEarly,
+  unanswerable,
   type Asked,
   type Committed,
   type Drawn,
@@ -42,21 +44,33 @@ import type { Asker, Economy } from "./economy.ts";
 /** What a seat gets: most are right and sure. */
 const SHARES = [SURE_RIGHT, SURE_RIGHT, SURE_RIGHT, SAFE_RIGHT, 0];
 
-/** Fates of requests, and how many of a hundred have each. */
-export const fates = {
-  decided: 55,
-  hung: 8,
-  retried: 7,
-  replaced: 5,
-  refunded: 6,
-  finalized: 6,
-  upheld: 5,
-  lost: 5,
-  unanswered: 3,
-} as const;
-export type Fate = keyof typeof fates;
+/** Percent. */
+const FINALITY = 90;
+/** Parts per million. */
+const UNSURE = 600_000;
+const HOUR = 3600;
 
-type Answer = Pick<SignedDecision, "outcome" | "answer">;
+/** Fates of requests: how many of a hundred have each, and the terms that it takes. */
+const FATES = {
+  decided: { weight: 45, terms: {} },
+  hung: { weight: 7, terms: {} },
+  unanswerable: { weight: 3, terms: {} },
+  retried: { weight: 6, terms: { retries: 1 } },
+  replaced: { weight: 5, terms: { retries: 1 } },
+  "too early": { weight: 3, terms: { retries: 2 } },
+  delayed: { weight: 3, terms: { retries: 1, delay: 2 * HOUR } },
+  refunded: { weight: 5, terms: {} },
+  finalized: { weight: 5, terms: { appeals: 1 } },
+  upheld: { weight: 5, terms: { appeals: 1 } },
+  lost: { weight: 4, terms: { appeals: 1 } },
+  unanswered: { weight: 3, terms: { appeals: 1 } },
+  sure: { weight: 3, terms: { appeals: 1, finality: FINALITY } },
+  unsure: { weight: 3, terms: { appeals: 1, finality: FINALITY } },
+} as const satisfies Record<string, { readonly weight: number; readonly terms: Partial<Terms> }>;
+type Fate = keyof typeof FATES;
+export const ALL_FATES = Object.keys(FATES) as readonly Fate[];
+
+export type Answer = Pick<SignedDecision, "outcome" | "answer">;
 
 /** Answer kinds by their code, with two different answers; texts cannot be appealed against. */
 const kinds: readonly { readonly name: string; readonly terms: Partial<Terms>; readonly answers: readonly Answer[] }[] =
@@ -72,30 +86,39 @@ const kinds: readonly { readonly name: string; readonly terms: Partial<Terms>; r
     { name: "text", terms: { kind: 3 }, answers: [answer("Because."), answer("In spite of it.")] },
   ];
 
-/** Plays a request to its end, settlement included, and returns its fate and kind. */
-export async function play(economy: Economy, random: Random): Promise<{ readonly fate: Fate; readonly kind: string }> {
-  const fate = pickFate(random);
-  const appeals = ["finalized", "upheld", "lost", "unanswered"].includes(fate) ? 1 : 0;
-  const kind = random.pick(appeals === 0 ? kinds : kinds.slice(0, -1));
+export interface Played {
+  readonly fate: Fate;
+  readonly kind: string;
+  /** null if the fee went back. */
+  readonly final: Committed | null;
+}
+
+/** Plays a request to its end, settlement included. */
+export async function play(economy: Economy, random: Random, fate = pickFate(random)): Promise<Played> {
+  const terms: Partial<Terms> = FATES[fate].terms;
+  const kind = random.pick(terms.appeals === undefined ? kinds : kinds.slice(0, -1));
+  const size = { committeeSize: random.chance(250_000) ? 7 : 4 };
   const asker = random.pick(economy.askers);
-  const terms = {
-    ...kind.terms,
-    appeals,
-    retries: fate === "retried" || fate === "replaced" ? 1 : 0,
-    committeeSize: random.chance(250_000) ? 7 : 4,
-    currency: asker.currency,
-    callbackGasLimit: asker.consumer === null ? 0 : 100_000,
-  };
-  const asked = await askBy(economy.world, asker, terms, random);
+  const asked = await askBy(economy.world, asker, { ...kind.terms, ...terms, ...size }, random);
   const [right, wrong] = kind.answers as [Answer, Answer];
   const final = await lead(economy, asked, fate, { right, wrong }, random);
-  const { settled } = await economy.world.oracle.statusOf(asked.request.id);
-  if (final !== null && settled !== true) await economy.world.settlement.settle(...recordOf(final));
-  return { fate, kind: kind.name };
+  if (final !== null) await settle(economy.world, final);
+  return { fate, kind: kind.name, final };
+}
+
+/** Settles the request, if its last commit did not. */
+export async function settle({ oracle, settlement }: World, final: Committed): Promise<void> {
+  const { settled } = await oracle.statusOf(final.request.id);
+  if (settled !== true) await settlement.settle(...recordOf(final));
 }
 
 /** Asks with a fee of once to twice the quote. */
-async function askBy(world: World, asker: Asker, terms: Partial<Terms>, random: Random): Promise<Asked> {
+export async function askBy(world: World, asker: Asker, chosen: Partial<Terms>, random: Random): Promise<Asked> {
+  const terms = {
+    ...chosen,
+    currency: asker.currency,
+    callbackGasLimit: asker.consumer === null ? 0 : 100_000,
+  };
   const least = (await world.oracle.quote(packTerms(termsFor({ ...terms, fee: 0n })))) as bigint;
   const fee = least + (least * BigInt(random.below(1000))) / 1000n;
   const oracle = world.oracle.connect(asker.signer);
@@ -122,13 +145,24 @@ async function lead(
     appeal(world, committed, world.oracle.connect(random.pick(economy.appellants)));
   switch (fate) {
     case "decided":
+    case "sure":
       return by(asked, right);
     case "hung":
       return by(asked, hung);
+    case "unanswerable":
+      return by(asked, unanswerable);
     case "retried":
       return by((await by(asked, hung)).reopened!, right);
     case "replaced":
       return by(await replace(world, await silent(world, asked, random)), right);
+    case "too early":
+      return by(await replace(world, (await by(asked, tooEarly)).reopened!), right);
+    case "delayed":
+      return by(await replace(world, asked), right);
+    case "unsure": {
+      const first = random.chance(300_000) ? wrong : right;
+      return by((await by(asked, { ...first, confidence: UNSURE })).reopened!, right);
+    }
     case "refunded": {
       const running = await silent(world, asked, random);
       await passDeadline(world, running.round);
@@ -161,13 +195,15 @@ async function silent(world: World, asked: Asked, random: Random): Promise<Asked
 
 /**
  * Commits through one of the relayers, with shares, sometimes a reputation change, and lessons where most agree and some do not. Sluggish agents that the quorum
- * does not need do not sign, and it attests that they are absent.
+ * does not need do not sign, and it attests that they are absent. If a third of the seats or fewer were right, who worked earns alike (PY6).
+ * @param isEasy all that work are right at first
  */
-async function submit(
+export async function submit(
   economy: Economy,
   asked: Asked,
   decision: Partial<SignedDecision>,
   random: Random,
+  isEasy = false,
 ): Promise<Committed> {
   const world = { ...economy.world, oracle: economy.world.oracle.connect(random.pick(economy.relayers)) };
   const drawn = await draw(world, asked);
@@ -176,11 +212,14 @@ async function submit(
     economy.sluggish.some(({ id }) => id === agentOf(drawn.committee[seat]!));
   const seats = Array.from({ length: size }, (_, seat) => seat);
   const signers = [...seats.filter((seat) => !isSluggish(seat)), ...seats.filter(isSluggish)].slice(0, quorum(size));
-  const merits = seats.map((seat) => {
-    const share = random.pick(SHARES);
+  const drawnShares = seats.map((seat) => {
+    const share = isEasy ? SURE_RIGHT : random.pick(SHARES);
     return isSluggish(seat) && !signers.includes(seat) ? ABSENT : share;
   });
-  const agreed = seats.filter((seat) => merits[seat] === SURE_RIGHT || merits[seat] === SAFE_RIGHT);
+  const isRight = (share: number): boolean => share === SURE_RIGHT || share === SAFE_RIGHT;
+  const isScored = holdsHonest(drawnShares.filter(isRight).length, size);
+  const merits = drawnShares.map((share) => (isScored || share === ABSENT ? share : FLAT));
+  const agreed = seats.filter((seat) => isRight(merits[seat]!));
   const wrong = seats.filter((seat) => merits[seat] === 0);
   const isContested = decision.status !== Status.Hung && wrong.length > 0 && isSupermajority(agreed.length, size);
   const lessons = isContested ? { answered: bitsOf([...agreed, ...wrong]), agreed: bitsOf(agreed) } : {};
@@ -201,8 +240,8 @@ function bitsOf(seats: readonly number[]): bigint {
 }
 
 function pickFate(random: Random): Fate {
-  let left = random.below(Object.values(fates).reduce((sum: number, weight) => sum + weight, 0));
-  for (const [fate, weight] of Object.entries(fates)) {
+  let left = random.below(Object.values(FATES).reduce((sum, { weight }) => sum + weight, 0));
+  for (const [fate, { weight }] of Object.entries(FATES)) {
     if (left < weight) return fate as Fate;
     left -= weight;
   }

@@ -1,16 +1,9 @@
 // The events of the scenario in order, and how all leave in the end.
 import type { Random } from "../../sim/random.ts";
+import { ask, latestOf, passDeadline, refundArgs, termsFor } from "../../test/support/contracts/course.ts";
+import { Currency, packTerms } from "../../test/support/contracts/typed-data.ts";
 import {
-  ask,
-  decide,
-  passDeadline,
-  refundArgs,
-  termsFor,
-  type Committed,
-} from "../../test/support/contracts/course.ts";
-import { equivocation, submitEquivocation } from "../../test/support/contracts/equivocation.ts";
-import { Currency, agentOf, packTerms } from "../../test/support/contracts/typed-data.ts";
-import {
+  joiningDelay,
   minStake,
   nextEpoch,
   subscription,
@@ -19,7 +12,8 @@ import {
   type World,
 } from "../../test/support/contracts/world.ts";
 import { tokenPrices, type Agent, type Economy } from "./economy.ts";
-import { play } from "./play.ts";
+import { ALL_FATES, play } from "./play.ts";
+import { equivocate, overturn } from "./slashing.ts";
 
 export interface Played {
   readonly fates: Readonly<Record<string, number>>;
@@ -29,15 +23,16 @@ export interface Played {
 
 const adminRole = 0n;
 const governanceDelay = 48 * 3600;
-/** MAX_COMMITTEE of contracts/types/Limits.sol. */
-const largestCommittee = 64;
 /** MAX_COMMISSION_PPM of contracts/types/Limits.sol; all operators begin with less. */
 const highestCommission = 500_000;
 
+/** Of so many requests one asker stores the outcome on the chain. */
+const STORED = 10;
+
 /**
- * Plays the scenario. At a quarter of it an agent equivocates, and an operator announces a higher commission. An asker
- * takes a request back at the same time. At a half another operator leaves, a third lowers its commission and hands its agent over, and all delegators claim. At three quarters prices
- * double.
+ * Plays the scenario. At a quarter of it what the delegators bonded has joined and begins to earn, liars lose stake, an agent equivocates, an operator
+ * announces a higher commission, and an asker takes a request back. At a half another operator leaves, a third lowers its commission and
+ * hands its agent over, and all delegators claim. At three quarters prices double.
  */
 export async function playScenario(
   economy: Economy,
@@ -48,6 +43,8 @@ export async function playScenario(
   const fates: Record<string, number> = {};
   const kinds: Record<string, number> = {};
   const events = {
+    "stakes that began to earn": 0,
+    "liars overturned and slashed": 0,
     "equivocator slashed": 0,
     "refunds unheard": 0,
     "requests cancelled": 0,
@@ -58,11 +55,17 @@ export async function playScenario(
     "claims of rewards": 0,
     "agents woken": 0,
     "agent handed over": 0,
+    "outcomes stored": 0,
   };
   const [equivocator, leaver, generous, greedy] = random.shuffled(economy.agents) as [Agent, Agent, Agent, Agent];
+  // Each fate occurs, if there are requests enough.
+  const early = random.shuffled(ALL_FATES);
   for (let index = 0; index < requests; index++) {
     events["agents woken"] += await wakeAll(economy.world, economy.sluggish);
     if (index === Math.floor(requests / 4)) {
+      events["stakes that began to earn"] += await startEarning(economy);
+      await overturn(economy, random.fork("liars"));
+      events["liars overturned and slashed"]++;
       await equivocate(economy, equivocator);
       events["equivocator slashed"]++;
       await leaveUnanswered(economy);
@@ -84,7 +87,11 @@ export async function playScenario(
       await doublePrices(economy.world);
       events["prices changed"]++;
     }
-    const { fate, kind } = await play(economy, random);
+    const { fate, kind, final } = await play(economy, random, early[index]);
+    if (index % STORED === 0 && final !== null) {
+      await economy.world.settlement.storeOutcome(...latestOf(final));
+      events["outcomes stored"]++;
+    }
     fates[fate] = (fates[fate] ?? 0) + 1;
     kinds[kind] = (kinds[kind] ?? 0) + 1;
     if ((index + 1) % 50 === 0) progress(`${index + 1} of ${requests} requests`);
@@ -97,19 +104,19 @@ export async function playScenario(
   return { fates, kinds, events };
 }
 
-/** Lets large committees decide until the agent, which is awake, sits in one, and proves that it equivocated there. */
-async function equivocate({ world, reporter }: Economy, { id }: Agent): Promise<void> {
-  await nextEpoch(world);
-  const committeeSize = Math.min(largestCommittee, Number(await world.registry.drawableCount()));
-  const fee = (await world.oracle.quote(packTerms(termsFor({ committeeSize })))) as bigint;
-  let course: Committed;
-  let seat: number;
-  do {
-    course = await decide(world, await ask(world, { committeeSize, fee }));
-    seat = course.rounds[0]!.committee.findIndex((one) => agentOf(one) === id);
-  } while (seat < 0);
-  const proof = equivocation(world, course, { index: 0, seat });
-  await (await submitEquivocation(world, proof, world.slasher.connect(reporter))).wait();
+/** Waits until the delegators' stakes have joined; then a stranger lets them earn (RW6). Resolves with how many. */
+async function startEarning({ world, agents, delegators, relayers }: Economy): Promise<number> {
+  await pass(world, joiningDelay);
+  const registry = world.registry.connect(relayers[0]!);
+  let started = 0;
+  for (const { id } of agents)
+    for (const { address } of delegators) {
+      const { joining } = await registry.positionOf(id, address);
+      if (joining === 0n) continue;
+      await registry.startEarning(id, address);
+      started++;
+    }
+  return started;
 }
 
 /** Lets a request end unanswered. The deployer, which asked, has no code to call back. */
@@ -189,8 +196,12 @@ async function doublePrices(world: World): Promise<void> {
 
 async function unbondAndWait({ world, agents, operators, delegators }: Economy): Promise<void> {
   for (const { id } of agents) for (const owner of [...operators, ...delegators]) await unbondAll(world, id, owner);
-  await world.ethers.provider.send("evm_increaseTime", [unbondingDelay]);
-  await world.ethers.provider.send("hardhat_mine", ["0x1"]);
+  await pass(world, unbondingDelay);
+}
+
+async function pass({ ethers }: World, seconds: number): Promise<void> {
+  await ethers.provider.send("evm_increaseTime", [seconds]);
+  await ethers.provider.send("hardhat_mine", ["0x1"]);
 }
 
 /** Withdraws all stake and empties every credit and subscription; only the treasury keeps what it is owed. */

@@ -13,7 +13,7 @@ export function currencyOf(code: i32): string {
   return code == 0 ? TOKEN : "Native";
 }
 
-/** Status of a decision, which is one of the two. */
+/** Status of a decision, which is one of these. */
 export function statusOf(code: i32): string {
   if (code == 2) return "Decided";
   if (code == 4) return "Unanswerable";

@@ -37,6 +37,7 @@ import {
   Decision,
   ReputationChange,
   Request,
+  RoundPay,
   RewardClaim,
   Slash,
   StakeChange,
@@ -360,7 +361,7 @@ function causeOf(request: Request, agent: i32, steps: i32): string | null {
   for (let number = 0; number <= request.attempt; number++) {
     const attempt = Attempt.load(attemptId(request.id, number))!;
     const decision = Decision.load(attempt.id);
-    if (decision == null || isOverturned(attempt.id)) continue;
+    if (decision == null || isOverturned(request, attempt.id)) continue;
     const committee = attempt.committee;
     for (let seat = 0; seat < committee.length; seat++) {
       const id = seatId(attempt.id, seat);
@@ -370,10 +371,16 @@ function causeOf(request: Request, agent: i32, steps: i32): string | null {
   return null;
 }
 
-/** An upheld appeal says so before reputations change. */
-function isOverturned(attempt: string): boolean {
+/** An upheld appeal says so before reputations change. Where nobody appealed (SE24) the round alone was paid nothing. */
+function isOverturned(request: Request, attempt: string): boolean {
   const appeal = Appeal.load(attempt);
-  return appeal != null && appeal.state == "Upheld";
+  if (appeal != null) return appeal.state == "Upheld";
+  return isUnpaid(attempt) && !isUnpaid(request.decision!);
+}
+
+function isUnpaid(attempt: string): boolean {
+  const paid = RoundPay.load(attempt);
+  return paid != null && paid.pay.isZero();
 }
 
 /** Fewer slashes than decided may take effect (RE4). An absent seat is slashed at least once. */

@@ -8,11 +8,11 @@ import { test } from "node:test";
 import { openSubgraph } from "../../agents/adapters/subgraph/subgraph.ts";
 import type { Address, AgentId } from "../../agents/core/types.ts";
 import { createRandom } from "../../sim/random.ts";
-import { openEconomy } from "../../lab/scenario/economy.ts";
+import { LEAST_OPERATORS, openEconomy } from "../../lab/scenario/economy.ts";
 import { playScenario } from "../../lab/scenario/scenario.ts";
 import { deployedIn } from "../../lab/subgraph/economy-chain.ts";
 import { createCli } from "../integration/cli-world.ts";
-import { OPERATORS, check, headOf, startChain, startNode } from "./follow.ts";
+import { check, headOf, startChain, startNode } from "./follow.ts";
 import { checkAgentRecord, checkFaults, checkRequests } from "./history.ts";
 
 const REQUESTS = 24;
@@ -20,7 +20,7 @@ const REQUESTS = 24;
 test("every entity equals the contracts' state and events, at the end and at earlier blocks; the client agrees", async (context) => {
   const random = createRandom(1, "subgraph");
   const chain = await startChain(context);
-  const economy = await openEconomy(chain.ethers, OPERATORS, random.fork("economy"));
+  const economy = await openEconomy(chain.ethers, LEAST_OPERATORS, random.fork("economy"));
   const { fates, events: happened } = await playScenario(economy, REQUESTS, random.fork("life"), () => {});
   const deployed = deployedIn(economy.world);
   const node = await startNode(context, chain, deployed);
@@ -34,6 +34,8 @@ test("every entity equals the contracts' state and events, at the end and at ear
     Object.values(happened).every((count) => count > 0),
     JSON.stringify(happened),
   );
+  const causes = new Set([...entities["Attempt"]!.values()].map(({ cause }) => cause));
+  assert.deepEqual([...causes].toSorted(), ["Appeal", "First", "Hung", "Silent", "TooEarly", "Unsure", "Waited"]);
   const empty = Object.entries(entities).filter(([, { size }]) => size === 0);
   assert.deepEqual(
     empty.map(([type]) => type),

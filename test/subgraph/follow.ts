@@ -3,15 +3,13 @@ import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { checkEntities } from "../../devnet/subgraph/check.ts";
 import { startEconomyChain, type EconomyChain } from "../../lab/subgraph/economy-chain.ts";
+import { LEAST_OPERATORS } from "../../lab/scenario/economy.ts";
 import { readEntities, type Entities } from "../../devnet/subgraph/entities.ts";
 import { startGraphNode, type GraphNode } from "../../devnet/subgraph/graph-node.ts";
 import type { Deployed } from "../../scripts/subgraph/manifest.ts";
 
-/** As many operators as the scenario's appeals need, although one may have left and one been slashed. */
-export const OPERATORS = 22;
-
 export async function startChain(context: TestContext): Promise<EconomyChain> {
-  const economy = await startEconomyChain("anvil", OPERATORS);
+  const economy = await startEconomyChain("anvil", LEAST_OPERATORS);
   context.after(() => economy.chain.stop());
   return economy;
 }

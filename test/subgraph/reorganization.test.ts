@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createRandom } from "../../sim/random.ts";
-import { openEconomy } from "../../lab/scenario/economy.ts";
+import { LEAST_OPERATORS, openEconomy } from "../../lab/scenario/economy.ts";
 import { play } from "../../lab/scenario/play.ts";
 import { deployedIn } from "../../lab/subgraph/economy-chain.ts";
-import { OPERATORS, check, headOf, startChain, startNode } from "./follow.ts";
+import { check, headOf, startChain, startNode } from "./follow.ts";
 
 /**
  * Numbers of blocks to drop: the last one, which settles a request, or the last ones with a whole committee. No more,
@@ -16,7 +16,7 @@ const DEPTHS = [1, 6];
 test("the entities equal those of a clean sync after a reorganization", async (context) => {
   const random = createRandom(2, "subgraph");
   const chain = await startChain(context);
-  const economy = await openEconomy(chain.ethers, OPERATORS, random.fork("economy"));
+  const economy = await openEconomy(chain.ethers, LEAST_OPERATORS, random.fork("economy"));
   const deployed = deployedIn(economy.world);
   const node = await startNode(context, chain, deployed);
   for (const depth of DEPTHS) {

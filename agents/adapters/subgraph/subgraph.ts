@@ -374,7 +374,7 @@ function currencyOf(said: "Token" | "Native"): Currency {
   return said === "Token" ? "token" : "native";
 }
 
-function capital<Text extends string>(text: Text): Capitalize<Text> {
+export function capital<Text extends string>(text: Text): Capitalize<Text> {
   return (text.charAt(0).toUpperCase() + text.slice(1)) as Capitalize<Text>;
 }
 
