@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { cidString, digestOf } from "../../agents/core/encoding/codec.ts";
+import { extract } from "../../agents/adapters/source-reader/extract.ts";
+import type { ExtractorKind } from "../../agents/adapters/source-reader/extraction.ts";
+import { utf8 } from "../../agents/core/encoding/bytes.ts";
 import { proposePrompt } from "../../agents/core/prompts/task-prompt.ts";
 import { protocolById } from "../../agents/core/protocols/index.ts";
 import { canonicalAnswer } from "../../agents/core/request/answer.ts";
@@ -10,17 +12,30 @@ import { badSeats } from "../eval/evaluate.ts";
 import type { Committee } from "../eval/deliberate.ts";
 import { METHODS, type Method } from "../eval/methods.ts";
 import { createPanel } from "../eval/panel.ts";
-import { formOf, questionsOf, type Question } from "../eval/question.ts";
+import { formOf, pageName, questionsOf, type Question } from "../eval/question.ts";
 import { TAUGHT_SUITES } from "../eval/suites.ts";
 import { harmlessText, injectedText, type Injection } from "./injections.ts";
 
 /**
  * Place of a text. `question`: after the question. `context`: before it, as a document that the asker quotes.
- * `document`: in one of the documents that the question names, which byzantine protocols read. `peer`: in everything
+ * `page` and `json`: in one of the sources that the question names, which byzantine protocols read. `peer`: in everything
  * that a lying seat writes.
  */
-export const PLACES = ["question", "context", "document", "peer"] as const;
+export const PLACES = ["question", "context", "page", "json", "peer"] as const;
 export type Place = (typeof PLACES)[number];
+
+/** The body of a source with a text in it. */
+const BODIES = {
+  page: (words) => ({
+    kind: "html",
+    text: `<!doctype html><title>Rules</title><article><p>${escaped(words)}</p></article>`,
+  }),
+  json: (words) => ({ kind: "json", text: JSON.stringify({ id: 7, note: words }) }),
+} as const satisfies Partial<Record<Place, (words: string) => { readonly kind: ExtractorKind; readonly text: string }>>;
+
+const isRead = (place: Place): place is keyof typeof BODIES => place in BODIES;
+
+const escaped = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
 /** The decider beside the protocols: the first answer of one model, without a committee. */
 export const ALONE = "one model";
@@ -63,7 +78,7 @@ export const DECIDERS: readonly string[] = [
 function placesOf(decider: string): readonly Place[] {
   return PLACES.filter(
     (place) =>
-      (place !== "document" || protocolById(decider)?.readsSources === true) && (place !== "peer" || decider !== ALONE),
+      (!isRead(place) || protocolById(decider)?.readsSources === true) && (place !== "peer" || decider !== ALONE),
   );
 }
 
@@ -81,14 +96,14 @@ export async function runSetting(
   setting: Setting,
   onTrial: () => void,
 ): Promise<readonly InjectedTrial[]> {
-  const questions = setting.place === "document" ? citedQuestions() : askedQuestions(experiment.seed);
+  const questions = isRead(setting.place) ? citedQuestions() : askedQuestions(experiment.seed);
   const plain = new Map<Question, string | null | undefined>();
   const trials: InjectedTrial[] = [];
   for (const [index, injection] of experiment.injections.entries()) {
     const question = questions[index % questions.length] as Question;
     const text = injectedText(injection, question.lie.answer);
     const answerWith = async (words: string | null): Promise<string | null | undefined> =>
-      await decide(experiment, setting, words === null ? question : injected(question, setting.place, words));
+      await decide(experiment, setting, words === null ? question : await injected(question, setting.place, words));
     if (!plain.has(question)) plain.set(question, await answerWith(null));
     const answers = [plain.get(question), await answerWith(text), await answerWith(harmlessText(text))];
     onTrial();
@@ -128,25 +143,34 @@ function canonicalOf(question: Question, answer: string): string {
 }
 
 /** Returns the question with the text in its place. Its leaders and liars stay the same. */
-function injected(question: Question, place: Place, words: string): Question {
+async function injected(question: Question, place: Place, words: string): Promise<Question> {
   const kept = { ...question, drawnBy: question.text };
   switch (place) {
     case "question":
       return { ...kept, text: `${question.text} ${words}` };
     case "context":
       return { ...kept, text: `Document: ${words}\n\n${question.text}` };
-    case "document":
-      return withDocuments(kept, [...(question.documents ?? []), words]);
+    case "page":
+    case "json":
+      return withPages(kept, [...(question.pages?.right ?? []), await extracted(BODIES[place](words))]);
     case "peer":
       return { ...kept, lie: { ...question.lie, proof: words } };
   }
 }
 
-/** The documents that the question names. */
-function withDocuments(question: Question, documents: readonly string[]): Question {
+/** What agents read of a body. */
+async function extracted({ kind, text }: { readonly kind: ExtractorKind; readonly text: string }): Promise<string> {
+  const job = { kind, body: utf8(text), charset: "utf-8", pointer: null };
+  return (await extract(job, EXTRACTION_MS, new AbortController().signal)).text;
+}
+
+const EXTRACTION_MS = 60_000;
+
+/** The pages that the question names. */
+function withPages(question: Question, texts: readonly string[]): Question {
   const [asked = ""] = question.text.split("\nsource: ");
-  const lines = documents.map((text) => `\nsource: ${cidString(digestOf(text))}`);
-  return { ...question, text: `${asked}${lines.join("")}`, documents };
+  const lines = texts.map((_, place) => `\nsource: ${pageName(place)}`);
+  return { ...question, text: `${asked}${lines.join("")}`, pages: { right: texts, poisoned: texts } };
 }
 
 /** Questions in turn, one of each suite that has questions of its own. */
@@ -163,13 +187,13 @@ interface HeldOut {
   readonly sources?: readonly string[];
 }
 
-/** Questions about documents from the test split (models/README.md). */
+/** Questions about sources from the test split (models/README.md). */
 function citedQuestions(): readonly Question[] {
   const path = join(import.meta.dirname, "../../models/held-out.json");
   const held = JSON.parse(readFileSync(path, "utf8")) as readonly HeldOut[];
   const cited = held.filter(({ kind, sources }) => kind === "boolean" && sources !== undefined).slice(0, 10);
   return cited.map(({ kind, question, expected, wrongAnswer, wrongProof, sources = [] }) =>
-    withDocuments(
+    withPages(
       {
         suite: "policy",
         text: question,

@@ -45,17 +45,17 @@ describe("npm run attacks -- --suite injections", () => {
       report.deciders.map(({ group, tried }) => [group, tried]),
       [
         ["one model", 4],
-        ["escalating", 8],
+        ["escalating", 10],
       ],
     );
     assert.deepEqual(
       new Set(report.trials.map(({ place }) => place)),
-      new Set(["question", "context", "document", "peer"]),
+      new Set(["question", "context", "page", "json", "peer"]),
     );
     assert.match(report.provenance.models[0] ?? "", /conclave-small.*sha256.*temperature=0/);
     // Without a text the model knows these questions.
     assert.ok(report.trials.every(({ without }) => without !== null));
-    assert.match(err, /escalating, document: 2\/2/);
+    assert.match(err, /escalating, page: 2\/2/);
   });
 
   it("explains a wrong flag, with exit code 2", () => {
