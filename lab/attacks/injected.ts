@@ -25,7 +25,7 @@ export const PLACES = ["question", "context", "page", "json", "peer"] as const;
 export type Place = (typeof PLACES)[number];
 
 /** The body of a source with a text in it. */
-const BODIES = {
+export const BODIES = {
   page: (words) => ({
     kind: "html",
     text: `<!doctype html><title>Rules</title><article><p>${escaped(words)}</p></article>`,
@@ -35,7 +35,9 @@ const BODIES = {
 
 const isRead = (place: Place): place is keyof typeof BODIES => place in BODIES;
 
-const escaped = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+/** As a reference each character passes that a page may not have as it is. */
+const escaped = (text: string): string =>
+  text.replaceAll(/[&<>\p{Cc}]/gu, (character) => `&#${character.codePointAt(0)};`);
 
 /** The decider beside the protocols: the first answer of one model, without a committee. */
 export const ALONE = "one model";
@@ -159,7 +161,13 @@ async function injected(question: Question, place: Place, words: string): Promis
 }
 
 /** What agents read of a body. */
-async function extracted({ kind, text }: { readonly kind: ExtractorKind; readonly text: string }): Promise<string> {
+export async function extracted({
+  kind,
+  text,
+}: {
+  readonly kind: ExtractorKind;
+  readonly text: string;
+}): Promise<string> {
   const job = { kind, body: utf8(text), charset: "utf-8", pointer: null };
   return (await extract(job, EXTRACTION_MS, new AbortController().signal)).text;
 }

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { BODIES, extracted } from "../attacks/injected.ts";
+import { injectedText, injections } from "../attacks/injections.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -56,6 +58,12 @@ describe("npm run attacks -- --suite injections", () => {
     // Without a text the model knows these questions.
     assert.ok(report.trials.every(({ without }) => without !== null));
     assert.match(err, /escalating, page: 2\/2/);
+  });
+
+  it("agents' code reads every text of the corpus from a page, and from a value of JSON", async () => {
+    for (const injection of injections)
+      for (const body of Object.values(BODIES))
+        assert.notEqual(await extracted(body(injectedText(injection, "no"))), "", injection.id);
   });
 
   it("explains a wrong flag, with exit code 2", () => {
