@@ -1,10 +1,13 @@
 import { faultTolerance } from "../../agents/core/quorum.ts";
+import { unanimous } from "../../agents/core/protocols/unanimous/index.ts";
+import { canonicalAnswer } from "../../agents/core/request/answer.ts";
+import { policiesOf } from "../../agents/core/request/kinds.ts";
 import { ONE_PPM } from "../../agents/core/types.ts";
 import { agrees } from "../plan.ts";
 import { backedBy, honestSeats, type Trace } from "../trace.ts";
 
 /**
- * SI2: some honest seat's model gave or accepted the decided answer. With at most f Byzantine seats and honest models
+ * SI2: some honest seat's model gave or accepted the decided answer; under unanimous, each policy of a decided set. With at most f Byzantine seats and honest models
  * that do not err, the answer is true. A chair's word promises nothing about the answer, but its confidence shows: at
  * most f of the n - 1 other seats can agree with an untrue one (CH8, AD6).
  */
@@ -21,10 +24,22 @@ export function checkValidity(trace: Trace): readonly string[] {
       if (agrees(terms, answer, trace.truth)) return [];
       if (trace.truthful)
         return [`seat ${seat} holds ${JSON.stringify(answer)}, the truth is ${JSON.stringify(trace.truth)}`];
-      if (given.some((one) => agrees(terms, one, answer))) return [];
+      if (given.some((one) => agrees(terms, one, answer)) || isNamedInParts(trace, answer, given)) return [];
       return [`seat ${seat} holds ${JSON.stringify(answer)}, which no honest seat said or accepted`];
     }),
   );
+}
+
+/** UN12 counts each policy by itself: the set of all that are accepted may be no seat's. */
+function isNamedInParts({ protocol, attempt }: Trace, answer: string, given: readonly string[]): boolean {
+  const { terms } = attempt.request;
+  if (protocol.id !== unanimous.id || terms.kind !== "policies") return false;
+  const policiesIn = (text: string): readonly number[] => {
+    const canonical = canonicalAnswer({ terms, question: "" }, text);
+    return canonical === null ? [] : policiesOf(canonical.outcome);
+  };
+  const named = new Set(given.flatMap(policiesIn));
+  return policiesIn(answer).every((policy) => named.has(policy));
 }
 
 function overrated(trace: Trace): readonly string[] {

@@ -16,6 +16,7 @@ import {
   type SeatIndex,
   type Value,
 } from "../../agents/core/types.ts";
+import { unanimous } from "../../agents/core/protocols/unanimous/index.ts";
 import { createPlan } from "../../sim/plan.ts";
 import { simSigner } from "../../sim/signer.ts";
 import { slotOf, type Certified, type SeatTrace, type Trace } from "../../sim/trace.ts";
@@ -103,6 +104,23 @@ describe("checkers", () => {
     assert.equal(says("validity", word(333_333)), "");
     assertIncludes(says("validity", word(333_334)), "nobody honest");
     assert.equal(says("validity", { ...word(1_000_000), truthful: false }), "");
+  });
+
+  it("SI2 validity: of a set that unanimous decides, each policy has to be an honest seat's, and the set no seat's", () => {
+    const { protocol, attempt } = good;
+    const terms = { ...attempt.request.terms, kind: "policies", options: 4 } as const;
+    const asked = { ...attempt, request: { ...attempt.request, terms } };
+    const isRefused = (answer: string, by: Trace["protocol"]): boolean => {
+      const decided = { ...decide({ answer }), protocol: by, attempt: asked, truth: "D", truthful: false };
+      const [one, other] = decided.seats.filter(({ byzantine }) => byzantine === null);
+      const withOne = bend(one!.seat, () => ({ approved: ["A,B"] }), decided);
+      const withBoth = bend(other!.seat, () => ({ approved: ["C"] }), withOne);
+      // The other seats hold what the good run decided.
+      return says("validity", withBoth).includes(`"${answer}", which no honest seat`);
+    };
+    assert.equal(isRefused("A,C", unanimous), false);
+    assert.equal(isRefused("A,D", unanimous), true);
+    assert.equal(isRefused("A,C", protocol), true);
   });
 
   it("SI3 certificate uniqueness: reports too few signatures, forged ones and a rival transcript", () => {
