@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import fc from "fast-check";
+import { failureOfThread } from "../../agents/adapters/source-reader/extract.ts";
 import { EXTRACTORS, extractorFor } from "../../agents/adapters/source-reader/extraction.ts";
 import { readJson } from "../../agents/adapters/source-reader/json-text.ts";
 import { ReadingError } from "../../agents/adapters/source-reader/failure.ts";
@@ -174,5 +175,17 @@ describe("the text of a body", () => {
     assert.equal(reading.kind, "read");
     assert.equal(reading.snapshot.isCut, true);
     assert.equal(reading.snapshot.text.length, 262_144);
+  });
+});
+
+describe("sources: a thread that makes no text", () => {
+  it("EV12: a failure of the machine is not the source's, and one of the text is", () => {
+    const reasonOf = (code: string | undefined): string =>
+      failureOfThread(Object.assign(new Error("broken"), { code })).reason;
+    for (const code of ["ERR_WORKER_INIT_FAILED", "ERR_MODULE_NOT_FOUND", "EMFILE", "EAGAIN"])
+      assert.equal(reasonOf(code), "unreachable", code);
+    for (const code of ["ERR_STRING_TOO_LONG", "ERR_ENCODING_INVALID_ENCODED_DATA", undefined])
+      assert.equal(reasonOf(code), "undecodable", code);
+    assert.equal(reasonOf("ERR_WORKER_OUT_OF_MEMORY"), "too-large");
   });
 });

@@ -30,13 +30,13 @@ export async function extract(
   const stop = (): void => reject(ended.reason as Error);
   ended.addEventListener("abort", stop, { once: true });
   worker.once("message", resolve);
-  worker.once("error", (error: unknown) => reject(broken(error)));
+  worker.once("error", (error: unknown) => reject(failureOfThread(error)));
   const measure = async (): Promise<void> => {
     if ((await buffersOf(worker)) > MAX_BUFFERS)
       reject(new ReadingError("too-large", `the text takes more than ${MAX_BUFFERS} bytes of buffers`));
   };
   const watch = setInterval(() => void measure(), WATCH_MS);
-  worker.once("exit", () => reject(new ReadingError("undecodable", "the thread that makes the text ended")));
+  worker.once("exit", () => reject(new ReadingError("unreachable", "the thread that makes the text ended")));
   try {
     const made = await promise;
     if ("reason" in made) throw new ReadingError(made.reason, made.detail);
@@ -60,9 +60,15 @@ async function buffersOf(worker: Worker): Promise<number> {
   );
 }
 
-function broken(error: unknown): ReadingError {
+/** Codes of errors of the machine, such as no thread or no file any more. They say nothing about the source. */
+const LOCAL = /^(?:ERR_WORKER_.*|ERR_MODULE_.*|E[A-Z0-9]+)$/;
+
+/** EV12: what ended the thread. */
+export function failureOfThread(error: unknown): ReadingError {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === "ERR_WORKER_OUT_OF_MEMORY")
     return new ReadingError("too-large", `the text takes more than ${LIMITS.maxOldGenerationSizeMb} MiB to make`);
-  return new ReadingError("undecodable", `the text cannot be made (${code ?? message})`);
+  return LOCAL.test(code ?? "")
+    ? new ReadingError("unreachable", `no thread makes the text (${code})`)
+    : new ReadingError("undecodable", `the text cannot be made (${code ?? message})`);
 }
