@@ -19,6 +19,7 @@ library PayLib {
     /// @dev The share of a seat that said nothing.
     uint256 private constant ABSENT = 0xff;
     /// @dev Of 32 bytes, all bits but the top one of each.
+    // slither-disable-next-line divide-before-multiply: 255 divides 2^256 - 1
     bytes32 private constant SHARE_BITS = bytes32((type(uint256).max / 0xff) * 0x7f);
 
     /// @notice True if a decision is an answer.
