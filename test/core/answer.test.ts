@@ -226,6 +226,13 @@ describe("answer: canonical form", () => {
     assert.notEqual(canonicalAnswer(textTerms, composeText("\ud800x")), null);
   });
 
+  it("leaves out of a model's text what shows nothing, and keeps what joins letters and pictures", () => {
+    for (const text of ["Ber\u200blin", "\ufeffBerlin", "Ber\u00adlin\u2060", "\u202eBerlin\u202c", "Berlin\u200e"])
+      assert.equal(composeText(text), "Berlin", JSON.stringify(text));
+    for (const text of ["\u0646\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", "\ud83d\udc69\u200d\ud83d\udd2c"])
+      assert.equal(composeText(text), text, JSON.stringify(text));
+  });
+
   it("is its own canonical form, and never throws", () => {
     const terms = fc.constantFrom(
       booleanTerms,
