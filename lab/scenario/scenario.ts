@@ -30,7 +30,7 @@ const highestCommission = 500_000;
 const STORED = 10;
 
 /**
- * Plays the scenario. At a quarter of it what the delegators bonded has joined and begins to earn, liars lose stake, an agent equivocates, an operator
+ * Plays the scenario. At a quarter of it what the delegators bonded has joined and begins to earn, an agent equivocates, liars lose stake, an operator
  * announces a higher commission, and an asker takes a request back. At a half another operator leaves, a third lowers its commission and
  * hands its agent over, and all delegators claim. At three quarters prices double.
  */
@@ -64,10 +64,11 @@ export async function playScenario(
     events["agents woken"] += await wakeAll(economy.world, economy.sluggish);
     if (index === Math.floor(requests / 4)) {
       events["stakes that began to earn"] += await startEarning(economy);
-      await overturn(economy, random.fork("liars"));
-      events["liars overturned and slashed"]++;
+      // Before the committees of the liars, after which sluggish agents sleep.
       await equivocate(economy, equivocator);
       events["equivocator slashed"]++;
+      await overturn(economy, random.fork("liars"));
+      events["liars overturned and slashed"]++;
       await leaveUnanswered(economy);
       events["refunds unheard"]++;
       await takeBack(economy);
