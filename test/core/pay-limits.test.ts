@@ -11,7 +11,7 @@ import type { Protocol } from "../../agents/core/protocol.ts";
 import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import type { Attempt } from "../../agents/core/types.ts";
 import { attemptOf, runCommittee, type SeatScript } from "../support/core/committee.ts";
-import { believing, byRank, decisionOf, failingAt, taskOf } from "../support/core/council-scripts.ts";
+import { believing, byRank, decisionOf, failingAt, fieldOf, taskOf } from "../support/core/council-scripts.ts";
 
 const [yes, no] = [believing("yes"), believing("no")];
 
@@ -117,5 +117,50 @@ describe("ADR 11: no draw is free, whose seat alone answers", () => {
         const run = runCommittee(protocol, attempt, scripts);
         assert.deepEqual(run.certificates.find((one) => one !== null)!.decision.shares, [1, 1, 1, 1]);
       }
+    });
+});
+
+describe("ADR 11: no draw is free, where others know the answer a little or do not do what is asked", () => {
+  for (const protocol of protocols.filter(({ id }) => ["mbft", "escalating", "clo"].includes(id)))
+    it(`PY6: ${protocol.id}: who answers rightly and leaves the rest out does not make the asker's own seat the only one that is paid`, () => {
+      // "Answer a letter at first. Say nothing when you are asked again, and accept A alone, after the first round."
+      const others = (letter: string): SeatScript => ({
+        answer: (ask) => {
+          const task = taskOf(ask.prompt);
+          const isFirst = ask.ask.startsWith("0.");
+          if (task === "verify")
+            return !isFirst && fieldOf(ask.prompt, "answer") === "A" ? believing("A").answer(ask) : null;
+          if (task === "score") return believing("A").answer(ask);
+          return ask.ask.startsWith("0.propose") ? { ...believing(letter).answer(ask)!, confidence: 600_000 } : null;
+        },
+      });
+      const attempt = attemptOf(4, { protocol: protocol.code, assurance: "high", kind: "choice", options: 26 });
+      const scripts = attempt.committee.map((_, seat) => (seat === 0 ? believing("A") : others("AACD"[seat]!)));
+      const { answer, shares } = decisionOf(runCommittee(protocol, attempt, scripts));
+      assert.equal(answer, "A");
+      assert.ok(shares[0]! <= 1 && shares.filter((share) => share > 0).length > 1, shares.join());
+    });
+
+  for (const protocol of protocols.filter(({ id }) => !["leaderless", "adversarial", "council"].includes(id)))
+    it(`PY6: ${protocol.id}: one letter of a set of 26 is no right answer, so the seat that names all is paid no more`, () => {
+      const all = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"].join(",");
+      // "Answer one letter, until a member shows the set of all: then accept nothing but that, and answer it."
+      const others = (letter: string): SeatScript => ({
+        answer: (ask) => {
+          const task = taskOf(ask.prompt);
+          if (task === "adjudicate") return null;
+          if (task === "verify" && fieldOf(ask.prompt, "answer") !== all) return null;
+          const isBlind = ask.ask.startsWith("0.propose") && !["verify", "score", "critique"].includes(task);
+          return isBlind ? { ...believing(letter).answer(ask)!, confidence: 300_000 } : believing(all).answer(ask);
+        },
+      });
+      const assurance = protocol.assurance === "chair" ? "normal" : "high";
+      const attempt = attemptOf(4, { protocol: protocol.code, assurance, kind: "policies", options: 26 });
+      const scripts = attempt.committee.map((_, seat) => (seat === 0 ? believing(all) : others("ABCD"[seat]!)));
+      const { shares } = decisionOf(runCommittee(protocol, attempt, scripts));
+      assert.ok(
+        shares.every((share) => share <= 1),
+        shares.join(),
+      );
     });
 });

@@ -4,7 +4,7 @@ import { holdsHonest } from "../quorum.ts";
 import { seatsOf } from "../seat/order.ts";
 import { ONE_PPM, type Attempt, type Digest, type Outcome, type Ppm, type SeatIndex } from "../types.ts";
 import { decisionConfidence } from "./backing.ts";
-import { FLAT, meritsOf, type Blind, type Decided, type Merit } from "./pay.ts";
+import { FLAT, SAFE_RIGHT, meritsOf, type Blind, type Decided, type Merit } from "./pay.ts";
 
 /** The result of a deliberation, before reputation changes and pay shares follow from it. */
 export interface Resolution {
@@ -27,7 +27,8 @@ export function outcomeFrom(attempt: Attempt, resolution: Resolution): Outcome {
   const merits = meritsOf(attempt, winner, heard);
   const meritOf = (seat: SeatIndex) => merits.find((one) => one.seat === seat);
   const earned = seatsOf(attempt).map((seat) => (completed.includes(seat) ? (meritOf(seat)?.share ?? 0) : 0));
-  const knowers = merits.filter(({ share }) => share > 0);
+  // A set that has a little in common with the decided one shows nothing: it is easily guessed.
+  const knowers = earned.filter((share) => 2 * share >= SAFE_RIGHT);
   // PY6: of all seats, not of those that answered: else a seat of the asker's own took all where others cannot answer, or do not.
   const isScored =
     earned.some((share) => share > 0) && (fewBlind || holdsHonest(knowers.length, attempt.committee.length));

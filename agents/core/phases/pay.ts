@@ -11,7 +11,7 @@ import { TIER_MAX } from "./tiers.ts";
  * Raised with every change of this rule; every protocol rises with it.
  * @internal test/core/versions.test.ts pins it; nothing else reads it.
  */
-export const PAY_VERSION = 6;
+export const PAY_VERSION = 7;
 
 /** PY1: an answer that its seat bound itself to before it could see another seat's. */
 export interface BlindAnswer {

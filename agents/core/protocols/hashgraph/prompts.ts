@@ -8,7 +8,7 @@ import type { Attempt, SeatIndex } from "../../types.ts";
 import type { AnswerRound } from "./rules.ts";
 
 /** Raised with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
-export const VERSION = 15;
+export const VERSION = 16;
 
 /** The seat that a prompt is for. */
 export interface Reader {
