@@ -11,10 +11,10 @@ export interface Setting {
 }
 
 export const SETTINGS: readonly Setting[] = [
-  { name: "n = 4, K = 0", committeeSize: 4, appeals: 0, limit: 3 },
-  { name: "n = 7, K = 1", committeeSize: 7, appeals: 1, limit: 30 },
-  { name: "n = 13, K = 1", committeeSize: 13, appeals: 1, limit: 1_500 },
-  { name: "n = 4, K = 2", committeeSize: 4, appeals: 2, limit: 3 },
+  { name: "n = 4, K = 0", committeeSize: 4, appeals: 0, limit: 2 },
+  { name: "n = 7, K = 1", committeeSize: 7, appeals: 1, limit: 15 },
+  { name: "n = 13, K = 1", committeeSize: 13, appeals: 1, limit: 600 },
+  { name: "n = 4, K = 2", committeeSize: 4, appeals: 2, limit: 2 },
 ];
 
 /** The assurance of all these terms: at normal assurance a majority decides, and holding one is far less rare. */

@@ -20,12 +20,17 @@ import { sum } from "./estimate.ts";
 export interface Costs {
   readonly decided: number;
   readonly hung: number;
+  readonly unanswered: number;
   /** All costs of a request with a lost appeal, the appellant's included; 0 where nobody can appeal. */
   readonly appealed: number;
 }
 
-/** What an asker asks until a committee is its own: what honest committees decide, or what they refuse (CE19), for half the pay. */
-export const DRAWS = ["decided", "hung"] as const;
+/**
+ * What an asker asks until a committee is its own. `decided`: what everybody knows. `hung`: what honest agents refuse (CE19), for half the pay.
+ * `unsure`: what it alone knows, and the others guess, half of them rightly. `shown`: what a source tells that it serves to as many seats as make
+ * a third with its own, not sure of it, while the others accept.
+ */
+export const DRAWS = ["decided", "hung", "unsure", "shown"] as const;
 export type Draw = (typeof DRAWS)[number];
 
 export interface Security {
@@ -44,8 +49,8 @@ export interface Holding {
 }
 
 const UNIT_DOLLARS = Number(PRICES.token.unitPrice) / 1e18;
-/** Units that a seat earns (SE3). */
-const UNITS: Readonly<Record<Draw, number>> = { decided: 2, hung: 1 };
+/** Units that a seat of a committee that decided earns; of one that hung, half (SE11). */
+const DECIDED_UNITS = 2;
 
 const quorums = (n: number): readonly number[] =>
   Array.from({ length: n - quorum(n) + 1 }, (_, index) => quorum(n) + index);
@@ -54,22 +59,48 @@ const quorums = (n: number): readonly number[] =>
 export const holds = (n: number, share: number): number => sum(quorums(n).map((k) => odds(n, k, share)));
 
 /** Dollars of a decided request's pay that come back to a share of the stake. */
-export const paidBack = (n: number, share: number): number => share * UNITS.decided * n * UNIT_DOLLARS;
+export const paidBack = (n: number, share: number): number => share * DECIDED_UNITS * n * UNIT_DOLLARS;
+
+type Spent = Omit<Costs, "appealed">;
+
+/** Dollars that a request costs its asker which has k of its n seats, fewer than a quorum: gas, and what the other seats earn. */
+const LOSSES: Readonly<Record<Draw, (k: number, n: number, costs: Spent) => number>> = {
+  decided: (k, n, costs) => costs.decided - ownPay(n, k / n),
+  hung: (k, _, costs) => costs.hung - UNIT_DOLLARS * k,
+  unsure: (k, n, costs) => {
+    const hung = LOSSES.hung(k, n, costs);
+    const lossWith = (right: number): number => {
+      const part = (SURE_RIGHT * k) / (SURE_RIGHT * k + SAFE_RIGHT * right);
+      return k > 0 && k + right >= leastKnowing(n) ? Math.min(hung, costs.decided - ownPay(n, part)) : hung;
+    };
+    return sum(Array.from({ length: n - k + 1 }, (_, right) => odds(n - k, right, GUESSED) * lossWith(right)));
+  },
+  shown: (k, n, costs) => {
+    if (k === 0) return LOSSES.hung(k, n, costs);
+    const others = Math.max(0, leastKnowing(n) - k);
+    return costs.decided - ownPay(n, (SURE_RIGHT * k) / (SURE_RIGHT * k + SAFE_RIGHT * others));
+  },
+};
+
+/** How often a seat is right that guesses one of two. */
+const GUESSED = 0.5;
+
+/** Seats that have to know the answer if shares are to be scores (PY6); as many keep a committee silent. */
+const leastKnowing = (n: number): number => Math.floor(n / 3) + 1;
+
+const ownPay = (n: number, part: number): number => DECIDED_UNITS * n * UNIT_DOLLARS * part;
 
 /**
- * Dollars that a decision of its own costs a share of the stake that asks until it has one. A committee that it holds decides, and pays it alone.
+ * Dollars that a decision of its own costs a share of the stake that asks until it has one. A committee that it holds decides, and pays it alone;
+ * one of which it has more than a third it can silence.
  * @param chance of the decision by one request: that of holding the first committee, if nobody appeals
  */
-export function costOfOwn(
-  n: number,
-  share: number,
-  draw: Draw,
-  costs: Omit<Costs, "appealed">,
-  chance = holds(n, share),
-): number {
-  const seatsOfOthers = share * n - sum(quorums(n).map((k) => k * odds(n, k, share)));
-  const lost = (1 - holds(n, share)) * costs[draw] - UNITS[draw] * UNIT_DOLLARS * seatsOfOthers;
-  return costs.decided - UNITS.decided * n * UNIT_DOLLARS + lost / chance;
+export function costOfOwn(n: number, share: number, draw: Draw, costs: Spent, chance = holds(n, share)): number {
+  const lost = Array.from({ length: quorum(n) }, (_, k) => {
+    const loss = LOSSES[draw](k, n, costs);
+    return odds(n, k, share) * (k < leastKnowing(n) ? loss : Math.min(loss, costs.unanswered));
+  });
+  return costs.decided - ownPay(n, 1) + sum(lost) / chance;
 }
 
 /** Tokens that a seat loses at the quote if two larger committees overturn what it certified (SC3). */

@@ -201,6 +201,8 @@ const JUDGED: readonly Judged[] = [
 export const BUYS = {
   decided: "a fifth of the stake asks until a committee is its own",
   hung: "the same, by questions that every honest agent refuses",
+  unsure: "the same, by questions whose answer it alone knows",
+  shown: "the same, by a source that it serves to a third of the seats",
 } as const satisfies Record<Draw, string>;
 export const BRIBES = "bribes a quorum at what it risks";
 /** SC1: of requests with two appeals. */
@@ -220,6 +222,17 @@ export const KEEPING = JUDGED.filter(({ kind }) => kind === "duty").map(({ strat
 export const HONEST_APPEAL = `appellant that is ${HONEST_CERTAINTY * 100} % sure`;
 export const FALSE_APPEAL = `appellant that is ${FALSE_CERTAINTY * 100} % sure`;
 
+/** What a fifth of the stake gains by a request on average, in cents, if the most hangs on it that docs/asking.md allows. */
+function gainOfBuyer(
+  { committeeSize, limit }: Setting,
+  draw: Draw,
+  spent: readonly Omit<Costs, "appealed">[],
+): Estimate {
+  const [fifth] = SHARES;
+  const often = holds(committeeSize, fifth);
+  return estimateOf(spent.map((costs) => CENTS * often * (limit - costOfOwn(committeeSize, fifth, draw, costs))));
+}
+
 async function otherRows(
   chain: StudyChain,
   setting: Setting,
@@ -228,7 +241,7 @@ async function otherRows(
 ): Promise<Others> {
   const rows: Row[] = [];
   const certainties: Findings["certainties"][number][] = [];
-  let costs: Costs = { decided: 0, hung: 0, appealed: 0 };
+  let costs: Costs = { decided: 0, hung: 0, unanswered: 0, appealed: 0 };
   for (const gwei of GAS_LEVELS) {
     const known = new Map<EpisodeName, readonly Episode[]>();
     const played = async (name: EpisodeName): Promise<readonly Episode[]> => {
@@ -253,14 +266,12 @@ async function otherRows(
       const base = above === undefined ? values.map(() => 0) : await centsOf(above, of);
       add(kind, strategy, estimateOf(values), estimateOf(values.map((value, index) => value - base[index]!)));
     }
-    const [fifth] = SHARES;
-    const [decided, hung] = [await costsOf("relay", ["asker"]), await costsOf("hang", ["asker"])];
+    const decided = await costsOf("relay", ["asker"]);
+    const hung = await costsOf("hang", ["asker"]);
+    const unanswered = await costsOf("refund", ["asker"]);
+    const spent = decided.map((cost, at) => ({ decided: cost, hung: hung[at]!, unanswered: unanswered[at]! }));
     for (const draw of DRAWS) {
-      const gains = decided.map((cost, index) => {
-        const own = costOfOwn(setting.committeeSize, fifth, draw, { decided: cost, hung: hung[index]! });
-        return CENTS * holds(setting.committeeSize, fifth) * (setting.limit - own);
-      });
-      const bought = estimateOf(gains);
+      const bought = gainOfBuyer(setting, draw, spent);
       add("attack", BUYS[draw], bought, bought);
     }
     const bribe = (strategy: string, cost: number): void => {
@@ -294,7 +305,8 @@ async function otherRows(
       });
       appealed = meanOf(await costsOf("lost", ["asker", "appellant"]));
     }
-    if (gwei === SEAT_GAS_LEVEL) costs = { decided: meanOf(decided), hung: meanOf(hung), appealed };
+    if (gwei === SEAT_GAS_LEVEL)
+      costs = { decided: meanOf(decided), hung: meanOf(hung), unanswered: meanOf(unanswered), appealed };
     progress(`${setting.name}: relayers, keepers, askers, appellants and late stake at ${gwei} gwei`);
   }
   return { rows, certainties, costs };

@@ -26,12 +26,12 @@ const recommended = page("asking.md")
     return { limit: numberOf(limit), committeeSize: Number(committee), appeals: Number(appeals ?? 0), least, most };
   });
 
-/** What docs/economics.md has in the long run for whoever asks until a committee is its own, in cents, by setting and gas price. */
-function gainsOfBuyers(draw: Draw): readonly (readonly number[])[] {
+/** What docs/economics.md has in the long run for a strategy, in cents, by setting and gas price. */
+function rowsOf(strategy: string): readonly (readonly number[])[] {
   const tables = page("economics.md").split("generated: tables-long")[1] ?? "";
   return tables
     .split("\n")
-    .filter((line) => line.startsWith(`| ${BUYS[draw]} |`))
+    .filter((line) => line.startsWith(`| ${strategy} |`))
     .map((line) => cellsOf(line).slice(2, -1).map(numberOf));
 }
 
@@ -43,10 +43,12 @@ function costsOf(index: number, gwei: (typeof GAS_LEVELS)[number], share: number
   const { committeeSize: n, limit } = SETTINGS[index]!;
   const [fifth] = SHARES;
   const spent = (draw: Draw): number =>
-    limit - gainsOfBuyers(draw)[index]![GAS_LEVELS.indexOf(gwei)]! / 100 / holds(n, fifth);
-  const decided = solve((cost) => costOfOwn(n, fifth, "decided", { decided: cost, hung: 0 }), spent("decided"));
-  const hung = solve((cost) => costOfOwn(n, fifth, "hung", { decided, hung: cost }), spent("hung"));
-  return Math.min(...DRAWS.map((draw) => costOfOwn(n, share, draw, { decided, hung })));
+    limit - rowsOf(BUYS[draw])[index]![GAS_LEVELS.indexOf(gwei)]! / 100 / holds(n, fifth);
+  const unanswered = -rowsOf("asker that nobody answers")[index]![GAS_LEVELS.indexOf(gwei)]! / 100;
+  const known = { decided: 0, hung: 0, unanswered };
+  const decided = solve((cost) => costOfOwn(n, fifth, "decided", { ...known, decided: cost }), spent("decided"));
+  const hung = solve((cost) => costOfOwn(n, fifth, "hung", { ...known, decided, hung: cost }), spent("hung"));
+  return Math.min(...DRAWS.map((draw) => costOfOwn(n, share, draw, { decided, hung, unanswered })));
 }
 
 /** P(a share of the stake silences a committee). */
@@ -62,7 +64,7 @@ describe("economics: what docs/asking.md recommends", () => {
   });
 
   it("a decision of its own costs a holder of a fifth what the study found, on a rollup and at 0.5 gwei", () => {
-    for (const draw of DRAWS) assert.equal(gainsOfBuyers(draw).length, SETTINGS.length);
+    for (const draw of DRAWS) assert.equal(rowsOf(BUYS[draw]).length, SETTINGS.length);
     const [fifth] = SHARES;
     for (const [index, { least, most }] of recommended.entries()) {
       for (const [gwei, said] of [
@@ -78,7 +80,7 @@ describe("economics: what docs/asking.md recommends", () => {
   it("what two settings are worth against a holder of a third, on a rollup", () => {
     const third = SHARES[1];
     const [small, large] = [1, 2].map((index) => Number(costsOf(index, GAS_LEVELS[0], third).toPrecision(1)));
-    assert.ok(page("asking.md").includes(`30 and 1,500 dollars become ${dollars(small!)} and ${dollars(large!)}.`));
+    assert.ok(page("asking.md").includes(`15 and 600 dollars become ${dollars(small!)} and ${dollars(large!)}.`));
   });
 
   it("how often a fifth and a third of the stake silence an appeal, without a retry and with one", () => {

@@ -27,7 +27,7 @@ import {
 import { CHANGES, POLICIES, study, type Options } from "../economics/study.ts";
 import { liveYear, type Career, type YearPolicy } from "../economics/year.ts";
 import { createRandom } from "../../sim/random.ts";
-import { assertAbove, assertAtMost, assertClose } from "../../test/support/assertions.ts";
+import { assertAbove, assertAtMost, assertBelow, assertClose } from "../../test/support/assertions.ts";
 
 const [smallest, usual] = SETTINGS as readonly [(typeof SETTINGS)[number], (typeof SETTINGS)[number]];
 
@@ -139,23 +139,37 @@ describe("economics: the arithmetic", () => {
   });
 
   it("whoever holds all committees holds the first; what somebody appeals against costs more", () => {
-    const costs = { decided: 1, hung: 0.8, appealed: 2 };
+    const costs = { decided: 1, hung: 0.8, unanswered: 0.1, appealed: 2 };
     for (const { first, all, unchallenged, challenged } of securityOf(usual, costs).coalitions) {
       assertAbove(first, all);
       assertAbove(challenged, unchallenged);
     }
   });
 
-  it("a decision of its own costs what others are paid until it has one; half of that if they hang", () => {
+  it("a decision of its own costs what others are paid until it has one; half of that if they hang, and less where it knows the answer", () => {
     // Without gas a request of 4 seats costs 8 units, a hung one 4.
     const [unit, n] = [Number(PRICES.token.unitPrice) / 1e18, 4];
-    const costs = { decided: 8 * unit, hung: 4 * unit };
-    const [decided, hung] = DRAWS.map((draw) => costOfOwn(n, 0.2, draw, costs)) as [number, number];
+    const costs = { decided: 8 * unit, hung: 4 * unit, unanswered: 1 };
+    const [decided, hung, unsure, shown] = DRAWS.map((draw) => costOfOwn(n, 0.2, draw, costs)) as [
+      number,
+      number,
+      number,
+      number,
+    ];
     assertClose(decided / hung, 2, 1e-9);
     const others = sum([0, 1, 2].map((k) => (n - k) * odds(n, k, 0.2)));
     assertClose(decided, (2 * unit * others) / holds(n, 0.2), 1e-9);
+    // Of four seats one is its own, and one other reads: of 8 units that one has a ninth. Two of its own take all.
+    const lost = 4 * unit * odds(n, 0, 0.2) + (8 / 9) * unit * odds(n, 1, 0.2);
+    assertClose(shown, lost / holds(n, 0.2), 1e-9);
+    assertBelow(shown, unsure);
+    assertBelow(unsure, hung);
     // Gas of its own committee is paid once, that of others as often as they are drawn.
-    assertClose(costOfOwn(n, 1, "hung", { decided: 8 * unit + 0.3, hung: 4 * unit + 0.3 }), 0.3, 1e-9);
+    const dear = { decided: 8 * unit + 0.3, hung: 4 * unit + 0.3, unanswered: 1 };
+    assertClose(costOfOwn(n, 1, "hung", dear), 0.3, 1e-9);
+    // Two seats of four keep it silent, for gas.
+    const silenced = decided - costOfOwn(n, 0.2, "decided", { ...costs, unanswered: 0.01 });
+    assertClose(silenced, ((4 * unit - 0.01) * odds(n, 2, 0.2)) / holds(n, 0.2), 1e-9);
   });
 });
 

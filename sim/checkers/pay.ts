@@ -42,7 +42,7 @@ export function checkPay(trace: Trace): readonly string[] {
   const differing = differingFrom(trace, certificate, paidBy, "shares or reputation changes");
   const bound = trace.attempt.committee.map((_, seat) => boundTo(trace, messages, seat as SeatIndex));
   const isAlike = decision.shares.every((share) => share <= FLAT || share === ABSENT);
-  const known = knownIn(trace, decision, bound);
+  const known = knownIn(trace, messages, decision, bound);
   const unearned = decision.shares.flatMap((share, seat): readonly string[] => {
     const isSilent = !messages.some(({ header }) => header.seat === seat);
     // Nobody is asked anything in a refused attempt.
@@ -72,15 +72,24 @@ export function checkPay(trace: Trace): readonly string[] {
 }
 
 /**
- * PY6: whether more than a third of all seats gave the decided answer blind; null if one cannot tell. Without faults all answers of honest
- * seats count, but those that no source bears or that its own slashes take; one that a Byzantine seat shows may be late.
+ * PY6: whether more than a third of all seats gave the decided answer blind and did what was asked; null if one cannot tell. Without faults
+ * all answers of honest seats count, but those that no source bears or that its own slashes take; one that a Byzantine seat shows may be late. An honest
+ * seat that is paid, and spoke in the last round, did what was asked.
  */
-function knownIn(trace: Trace, { status, answer }: Decision, bound: readonly (Bound | null)[]): boolean | null {
+function knownIn(
+  trace: Trace,
+  messages: readonly Message[],
+  { status, answer, shares }: Decision,
+  bound: readonly (Bound | null)[],
+): boolean | null {
   const { terms } = trace.attempt.request;
   const isTold = trace.faults.length === 0 && trace.sources === null && status === "decided" && canTell(terms);
   if (!isTold || [...CHAIRED, ...FEW_BLIND, ...OWN_SLASHES].includes(trace.protocol.id)) return null;
   const right = trace.seats.filter(({ seat }) => isSame(terms, bound[seat]?.shown?.["answer"], answer));
-  const honest = right.filter(({ byzantine }) => byzantine === null);
+  const last = Math.max(...messages.map(({ header }) => header.round));
+  const spoke = (seat: SeatIndex): boolean =>
+    messages.some(({ header }) => header.seat === seat && header.round === last);
+  const honest = right.filter(({ byzantine, seat }) => byzantine === null && (shares[seat] ?? 0) > 0 && spoke(seat));
   const { length } = trace.attempt.committee;
   if (3 * honest.length > length) return true;
   return 3 * right.length <= length ? false : null;
