@@ -153,7 +153,8 @@ async function wakeAll(world: World, agents: readonly Agent[]): Promise<number> 
 async function handOver({ world, delegators }: Economy, agent: Agent): Promise<void> {
   const [delegator] = delegators as [Agent["operator"], ...Agent["operator"][]];
   const registry = world.registry.connect(delegator);
-  await registry.bond(agent.id, minStake);
+  // In an agent that was slashed a bond is worth up to a unit less than was paid.
+  await registry.bond(agent.id, minStake + 1n);
   await ownRegistry(world, agent).transferOperator(agent.id, delegator.address);
   await registry.acceptOperator(agent.id);
 }
