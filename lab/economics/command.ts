@@ -27,7 +27,7 @@ function commandLine(): Command {
     .description(
       "Lets strategies earn and lose on the real contracts, in this process: seats, coalitions, relayers, askers, appellants, late stake. Exit code 1 if honest work is not the best reply, if an attack pays, or if a unit of money is not accounted for, unless docs/economics.md states it with its number.",
     )
-    .option("--quick", "fewer and shorter lives: ten to fifteen minutes instead of an hour")
+    .option("--quick", "fewer and shorter lives: seven to fifteen minutes instead of twenty to sixty")
     .option("--seed <number>", "the same seed gives the same lives", between(0, 999_999), 1)
     .option("--model-cost <dollars>", "what the model calls of a seat cost", amount, MODEL_DOLLARS)
     .option("--write", "write the tables into docs/economics.md")

@@ -52,11 +52,9 @@ const UNIT_DOLLARS = Number(PRICES.token.unitPrice) / 1e18;
 /** Units that a seat of a committee that decided earns; of one that hung, half (SE11). */
 const DECIDED_UNITS = 2;
 
-const quorums = (n: number): readonly number[] =>
-  Array.from({ length: n - quorum(n) + 1 }, (_, index) => quorum(n) + index);
-
 /** P(more than 2/3 of a committee belong to a share of the stake). */
-export const holds = (n: number, share: number): number => sum(quorums(n).map((k) => odds(n, k, share)));
+export const holds = (n: number, share: number): number =>
+  sum(Array.from({ length: n - quorum(n) + 1 }, (_, index) => odds(n, quorum(n) + index, share)));
 
 /** Dollars of a decided request's pay that come back to a share of the stake. */
 export const paidBack = (n: number, share: number): number => share * DECIDED_UNITS * n * UNIT_DOLLARS;

@@ -70,7 +70,7 @@ const FATES = {
 type Fate = keyof typeof FATES;
 export const ALL_FATES = Object.keys(FATES) as readonly Fate[];
 
-export type Answer = Pick<SignedDecision, "outcome" | "answer">;
+type Answer = Pick<SignedDecision, "outcome" | "answer">;
 
 /** Answer kinds by their code, with two different answers; texts cannot be appealed against. */
 const kinds: readonly { readonly name: string; readonly terms: Partial<Terms>; readonly answers: readonly Answer[] }[] =
