@@ -143,7 +143,7 @@ describe("ADR 11: no draw is free, where others know the answer a little or do n
 
   for (const protocol of protocols.filter(({ id }) => !["leaderless", "adversarial", "council"].includes(id)))
     it(`PY6: ${protocol.id}: one letter of a set of 26 is no right answer, so the seat that names all is paid no more`, () => {
-      const all = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"].join(",");
+      const all = "ABCDEFGHIJKLMNOPQRSTUVWXYZ".split("").join(",");
       // "Answer one letter, until a member shows the set of all: then accept nothing but that, and answer it."
       const others = (letter: string): SeatScript => ({
         answer: (ask) => {
