@@ -35,8 +35,8 @@ function rowsOf(strategy: string): readonly (readonly number[])[] {
     .map((line) => cellsOf(line).slice(2, -1).map(numberOf));
 }
 
-/** Solves `f(x) = value`, where `f` is a straight line. */
-const solve = (f: (x: number) => number, value: number): number => (value - f(0)) / (f(1) - f(0));
+/** Solves `f(x) = value`, where `f` is a straight line wherever a committee costs more than the silence of one: so it is at 100 dollars. */
+const solve = (f: (x: number) => number, value: number): number => 100 + (value - f(100)) / (f(101) - f(100));
 
 /** Dollars that requests cost a share of the stake until it has a committee of its own, by the cheaper of both draws. */
 function costsOf(index: number, gwei: (typeof GAS_LEVELS)[number], share: number): number {
