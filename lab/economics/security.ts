@@ -3,7 +3,7 @@ import { ownSeatsOf } from "../../agents/cli/request/security.ts";
 import { OVERTURN_SLASH_PPM, OVERTURN_UNITS } from "../../agents/cli/shared/slice.ts";
 import { SAFE_RIGHT, SURE_RIGHT } from "../../agents/core/phases/pay.ts";
 import { quorum } from "../../test/support/contracts/course.ts";
-import { appealSizes } from "../complexity/committee-odds.ts";
+import { appealSizes, seatsToBreak } from "../complexity/committee-odds.ts";
 import {
   HONEST_CERTAINTY,
   LEAST_STAKE_TOKENS,
@@ -56,37 +56,35 @@ const DECIDED_UNITS = 2;
 export const holds = (n: number, share: number): number =>
   sum(Array.from({ length: n - quorum(n) + 1 }, (_, index) => odds(n, quorum(n) + index, share)));
 
-/** Dollars of a decided request's pay that come back to a share of the stake. */
+/** Dollars of a decided request's pay that come back to who has this share of it. */
 export const paidBack = (n: number, share: number): number => share * DECIDED_UNITS * n * UNIT_DOLLARS;
 
-type Spent = Omit<Costs, "appealed">;
+export type Spent = Omit<Costs, "appealed">;
 
 /** Dollars that a request costs its asker which has k of its n seats, fewer than a quorum: gas, and what the other seats earn. */
 const LOSSES: Readonly<Record<Draw, (k: number, n: number, costs: Spent) => number>> = {
-  decided: (k, n, costs) => costs.decided - ownPay(n, k / n),
+  decided: (k, n, costs) => costs.decided - paidBack(n, k / n),
   hung: (k, _, costs) => costs.hung - UNIT_DOLLARS * k,
   unsure: (k, n, costs) => {
     const hung = LOSSES.hung(k, n, costs);
     const lossWith = (right: number): number => {
       const part = (SURE_RIGHT * k) / (SURE_RIGHT * k + SAFE_RIGHT * right);
-      return k > 0 && k + right >= leastKnowing(n) ? Math.min(hung, costs.decided - ownPay(n, part)) : hung;
+      return k > 0 && k + right >= leastKnowing(n) ? Math.min(hung, costs.decided - paidBack(n, part)) : hung;
     };
     return sum(Array.from({ length: n - k + 1 }, (_, right) => odds(n - k, right, GUESSED) * lossWith(right)));
   },
   shown: (k, n, costs) => {
     if (k === 0) return LOSSES.hung(k, n, costs);
     const others = Math.max(0, leastKnowing(n) - k);
-    return costs.decided - ownPay(n, (SURE_RIGHT * k) / (SURE_RIGHT * k + SAFE_RIGHT * others));
+    return costs.decided - paidBack(n, (SURE_RIGHT * k) / (SURE_RIGHT * k + SAFE_RIGHT * others));
   },
 };
 
 /** How often a seat is right that guesses one of two. */
 const GUESSED = 0.5;
 
-/** Seats that have to know the answer if shares are to be scores (PY6); as many keep a committee silent. */
+/** Seats that have to know the answer if shares are to be scores (PY6). */
 const leastKnowing = (n: number): number => Math.floor(n / 3) + 1;
-
-const ownPay = (n: number, part: number): number => DECIDED_UNITS * n * UNIT_DOLLARS * part;
 
 /**
  * Dollars that a decision of its own costs a share of the stake that asks until it has one. A committee that it holds decides, and pays it alone;
@@ -96,9 +94,9 @@ const ownPay = (n: number, part: number): number => DECIDED_UNITS * n * UNIT_DOL
 export function costOfOwn(n: number, share: number, draw: Draw, costs: Spent, chance = holds(n, share)): number {
   const lost = Array.from({ length: quorum(n) }, (_, k) => {
     const loss = LOSSES[draw](k, n, costs);
-    return odds(n, k, share) * (k < leastKnowing(n) ? loss : Math.min(loss, costs.unanswered));
+    return odds(n, k, share) * (k < seatsToBreak(n) ? loss : Math.min(loss, costs.unanswered));
   });
-  return costs.decided - ownPay(n, 1) + sum(lost) / chance;
+  return costs.decided - paidBack(n, 1) + sum(lost) / chance;
 }
 
 /** Tokens that a seat loses at the quote if two larger committees overturn what it certified (SC3). */
@@ -171,7 +169,7 @@ export function securityOf({ name, committeeSize, appeals }: Setting, costs: Cos
       Math.min(...DRAWS.map((draw) => costOfOwn(committeeSize, share, draw, costs, chance)));
     const unchallenged = cheapest(chances[0]!);
     // It can also lose its own appeals until it holds the last committee alone. A later bond is at least the later committee's pay.
-    const later = sum(sizes.slice(2).map((n) => 2 * n * UNIT_DOLLARS));
+    const later = sum(sizes.slice(2).map((n) => paidBack(n, 1)));
     const byAppeals = (costs.appealed + later - paidBack(committeeSize, share)) / chances.at(-1)!;
     const challenged = appeals === 0 ? unchallenged : Math.min(cheapest(all), byAppeals);
     return { share, first: chances[0]!, all, unchallenged, challenged };

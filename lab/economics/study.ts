@@ -20,6 +20,7 @@ import {
   type Costs,
   type Draw,
   type Security,
+  type Spent,
 } from "./security.ts";
 
 export interface Size {
@@ -223,11 +224,7 @@ export const HONEST_APPEAL = `appellant that is ${HONEST_CERTAINTY * 100} % sure
 export const FALSE_APPEAL = `appellant that is ${FALSE_CERTAINTY * 100} % sure`;
 
 /** What a fifth of the stake gains by a request on average, in cents, if the most hangs on it that docs/asking.md allows. */
-function gainOfBuyer(
-  { committeeSize, limit }: Setting,
-  draw: Draw,
-  spent: readonly Omit<Costs, "appealed">[],
-): Estimate {
+function gainOfBuyer({ committeeSize, limit }: Setting, draw: Draw, spent: readonly Spent[]): Estimate {
   const [fifth] = SHARES;
   const often = holds(committeeSize, fifth);
   return estimateOf(spent.map((costs) => CENTS * often * (limit - costOfOwn(committeeSize, fifth, draw, costs))));

@@ -7,8 +7,8 @@ import { agrees } from "../plan.ts";
 import { backedBy, honestSeats, type Trace } from "../trace.ts";
 
 /**
- * SI2: some honest seat's model gave or accepted the decided answer; under unanimous, each policy of a decided set. With at most f Byzantine seats and honest models
- * that do not err, the answer is true. A chair's word promises nothing about the answer, but its confidence shows: at
+ * SI2: some honest seat's model gave or accepted the decided answer; under unanimous, each policy of a decided set. With at most f
+ * Byzantine seats and honest models that do not err, the answer is true. A chair's word promises nothing about the answer, but its confidence shows: at
  * most f of the n - 1 other seats can agree with an untrue one (CH8, AD6).
  */
 export function checkValidity(trace: Trace): readonly string[] {
