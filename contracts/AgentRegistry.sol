@@ -269,7 +269,10 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
         AgentId[] calldata excluded
     ) external view returns (Seat[] memory seats) {
         uint64 running = _epoch();
-        require(epoch <= running && running - epoch <= 1, EpochNotKept(epoch, running));
+        unchecked {
+            // An epoch that has not begun wraps around.
+            require(running - epoch <= 1, EpochNotKept(epoch, running));
+        }
         return DrawLib.draw(_book.active, epoch, seed, size, excluded);
     }
 

@@ -12,7 +12,8 @@ library CommitteeLib {
     using RequestTermsLib for RequestTerms;
     using RoundLib for Round;
 
-    /// @notice Returns the seats in order. An agent of an earlier committee sits again only if too few others remain.
+    /// @notice Returns the seats in order. An agent of a smaller committee whose word this one reviews sits again only if none of its
+    /// weight remains that does not (DR4).
     /// @param registry the registry that picks
     /// @param epochBlocks the length of its epochs
     /// @param request a request that waits for a committee's decision

@@ -5,13 +5,16 @@ import {IAgentRegistry} from "../interfaces/IAgentRegistry.sol";
 import {BASE_PROBES, MAX_COMMITTEE, PROBES_PER_DRAWN} from "../types/Limits.sol";
 import {AgentId, Seat} from "../types/Types.sol";
 import {Candidate, CandidateLib, Candidates} from "./Candidates.sol";
+import {SeatLib} from "./SeatLib.sol";
 
 /// @title Draws a committee by exact weights, and looks at two candidates for each seat at most on average
 /// @notice A bucket is picked by its size times its upper bound, a candidate in it by its index; the candidate is accepted with the
 /// probability weight / upper bound, which is more than a half. So each candidate in the bowl is drawn with a probability
-/// proportional to its weight. It then leaves the bowl, so this stays true to the last candidate (DR1, DR2).
+/// proportional to its weight. It then leaves the bowl, so this stays true to the last candidate (DR1, DR2). At last the seats of excluded
+/// candidates go to others of their buckets (DR4).
 library DrawLib {
     using Candidates for Candidates.State;
+    using SeatLib for Seat;
 
     uint256 private constant LIGHTEST = Candidates.BUCKETS - 1;
 
@@ -32,7 +35,7 @@ library DrawLib {
     }
 
     /// @notice Draws `size` distinct candidates of the epoch, see `IAgentRegistry.committee`.
-    /// @dev At most `size` + `excluded.length` candidates are drawn, since all but the excluded ones get a seat.
+    /// @dev At most `size` + `excluded.length` candidates are drawn, since all but the excluded ones keep a seat.
     function draw(
         Candidates.State storage candidates,
         uint64 epoch,
@@ -42,38 +45,43 @@ library DrawLib {
     ) internal view returns (Seat[] memory committee) {
         require(size <= MAX_COMMITTEE, IAgentRegistry.InvalidCommitteeSize(size, MAX_COMMITTEE));
         committee = new Seat[](size);
-        if (size == 0) return committee;
-        Bowl memory bowl = _fill(candidates, epoch, size, size + excluded.length);
+        Bowl memory bowl = _fill(candidates, epoch, size, excluded.length);
         bowl.seed = seed;
         uint256[] memory barred = _setOf(excluded);
-        Seat[] memory spare = new Seat[](excluded.length);
-        uint256 filled = 0;
-        uint256 spared = 0;
-        unchecked {
-            while (filled < size && bowl.tickets != 0) {
-                Candidate candidate = _next(candidates, bowl);
-                if (excluded.length != 0 && _holds(barred, AgentId.unwrap(candidate.agentId()))) {
-                    spare[spared] = candidate.seat();
-                    ++spared;
-                } else {
-                    committee[filled] = candidate.seat();
-                    ++filled;
-                }
-            }
-            // If the bowl is empty, the excluded ones sit, too. The order in which they were drawn is a draw by weight (DR4).
-            for (uint256 i = 0; filled < size; ++i) {
-                committee[filled] = spare[i];
-                ++filled;
+        uint256[] memory entries = new uint256[](size);
+        for (uint256 i = 0; i < size; ++i) (committee[i], entries[i]) = _next(candidates, bowl);
+        if (excluded.length == 0) return committee;
+        for (uint256 i = 0; i < size; ++i) {
+            if (!_holds(barred, committee[i])) continue;
+            _narrow(bowl, entries[i]);
+            // Each candidate that is drawn leaves the bucket, so this ends.
+            while (bowl.tickets != 0) {
+                (Seat seat, ) = _next(candidates, bowl);
+                if (_holds(barred, seat)) continue;
+                committee[i] = seat;
+                break;
             }
         }
     }
 
-    /// @param drawn the most candidates that can leave the bowl
+    /// @dev Leaves one bucket in the bowl.
+    /// @param entry the address of its entry
+    function _narrow(Bowl memory bowl, uint256 entry) private pure {
+        uint256 lightest = LIGHTEST;
+        assembly ("memory-safe") {
+            let word := mload(entry)
+            // Its tickets, see `_pick`, and a list of one entry, whose length nobody reads.
+            mstore(add(bowl, 0x80), shl(sub(lightest, and(word, 0xff)), shr(8, word)))
+            mstore(add(bowl, 0xa0), sub(entry, 0x20))
+        }
+    }
+
+    /// @param excluded how many candidates can leave the bowl besides those that get a seat
     function _fill(
         Candidates.State storage candidates,
         uint64 epoch,
         uint256 size,
-        uint256 drawn
+        uint256 excluded
     ) private view returns (Bowl memory bowl) {
         uint256 counts = candidates.countsIn(epoch);
         uint256 total = 0;
@@ -93,24 +101,35 @@ library DrawLib {
         }
         require(total >= size, IAgentRegistry.TooFewAgents(total, size));
         bowl.epoch = epoch;
-        bowl.maxProbes = BASE_PROBES + drawn * PROBES_PER_DRAWN;
-        bowl.moved = _newTable(drawn);
+        unchecked {
+            // A list in calldata is short.
+            uint256 drawn = size + excluded;
+            bowl.maxProbes = BASE_PROBES + drawn * PROBES_PER_DRAWN;
+            bowl.moved = _newTable(drawn);
+        }
     }
 
     /// @dev Draws a candidate by its weight among those in the bowl, and takes it out. A probe reads one storage word, or up to three of
     /// a candidate that has changed since the epoch began. More than half of all probes draw, whatever was drawn before: that
     /// the probes do not suffice is less likely than 2^-256 (DR5).
-    function _next(Candidates.State storage candidates, Bowl memory bowl) private view returns (Candidate candidate) {
+    /// @return seat that of the candidate
+    /// @return entry the address of its bucket's entry
+    function _next(
+        Candidates.State storage candidates,
+        Bowl memory bowl
+    ) private view returns (Seat seat, uint256 entry) {
         while (bowl.probes < bowl.maxProbes) {
             unchecked {
                 uint256 random = _random(bowl.seed, bowl.probes);
                 ++bowl.probes;
                 // The low half of the random word picks the candidate (bias below 2^-92), its high half decides about the weight.
-                (uint256 entry, uint256 bucket, uint256 index) = _pick(bowl.buckets, uint128(random) % bowl.tickets);
+                uint256 bucket;
+                uint256 index;
+                (entry, bucket, index) = _pick(bowl.buckets, uint128(random) % bowl.tickets);
                 uint256 place = Candidates.placeOf(bucket, index);
                 uint256[] memory table = bowl.moved;
                 (uint256 slot, uint256 moved) = _find(table, place);
-                candidate = candidates.atIn(bowl.epoch, moved == 0 ? place : moved);
+                Candidate candidate = candidates.atIn(bowl.epoch, moved == 0 ? place : moved);
                 // Weights are below 2^43, so the products with 128 bits stay below 2^171.
                 if ((random >> 128) * (CandidateLib.WEIGHT_ONE >> bucket) >= candidate.weight() << 128) continue;
                 bowl.tickets -= 1 << (LIGHTEST - bucket);
@@ -119,7 +138,7 @@ library DrawLib {
                     (, moved) = _find(table, last);
                     _put(slot, place, moved == 0 ? last : moved);
                 }
-                return candidate;
+                return (candidate.seat(), entry);
             }
         }
         revert IAgentRegistry.ProbesUsedUp(bowl.maxProbes);
@@ -160,8 +179,8 @@ library DrawLib {
         }
     }
 
-    function _holds(uint256[] memory set, uint256 id) private pure returns (bool) {
-        (, uint256 value) = _find(set, id);
+    function _holds(uint256[] memory set, Seat seat) private pure returns (bool) {
+        (, uint256 value) = _find(set, AgentId.unwrap(seat.agentId()));
         return value != 0;
     }
 
@@ -179,7 +198,7 @@ library DrawLib {
     function _newTable(uint256 size) private pure returns (uint256[] memory) {
         uint256 length = 2;
         // The loop takes as many steps as `size` has bits.
-        while (length < 2 * size) length *= 2;
+        while (length < size << 1) length <<= 1;
         return new uint256[](length);
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
+import {MAX_COMMITTEE} from "../types/Limits.sol";
 import {AgentId, DecidedRound, Decision, PastRound, Request, RequestId, Round, Seat, Status} from "../types/Types.sol";
 import {DecisionLib} from "./DecisionLib.sol";
 import {RequestLib} from "./RequestLib.sol";
@@ -16,7 +17,8 @@ library HistoryLib {
     using SeatLib for Seat;
     using SeatLib for Seat[];
 
-    /// @notice Returns the agents of all rounds before this one. Reverts unless those rounds lead to its link.
+    /// @notice Returns the agents of the rounds that an appeal, or a lack of finality, led away from: the last round of each smaller size (SE3).
+    /// Reverts unless the rounds in `past` lead to the link of this one.
     /// @param round the round that is to be drawn
     /// @param past the earlier rounds, from the first on; at most MAX_APPEALS + MAX_RETRIES rounds lead to a link that
     /// exists
@@ -26,22 +28,30 @@ library HistoryLib {
         PastRound[] calldata past
     ) internal pure returns (AgentId[] memory ids) {
         uint256 link = 0;
-        uint256 count = 0;
-        for (uint256 i = 0; i < past.length; ++i) {
-            PastRound calldata one = past[i];
-            RequestLib.requireMatch(requestId, one.round.link() == link);
-            link = one.round.linkAfter(one.committee.hash(), one.structHash, one.relay, one.appellant);
-            count += one.committee.length;
+        uint256 appeals = 0;
+        uint256 kept = 0;
+        uint256 next = 0;
+        ids = new AgentId[](past.length * MAX_COMMITTEE);
+        unchecked {
+            // Reverts at an index outside of the list before anything overflows.
+            for (uint256 i = 0; i < past.length; ++i) {
+                PastRound calldata one = past[i];
+                RequestLib.requireMatch(requestId, one.round.link() == link);
+                link = one.round.linkAfter(one.committee.hash(), one.structHash, one.relay, one.appellant);
+                // A round of the same size takes the place of the one before it, which hung or was too early.
+                if (one.round.appeals() != appeals) (appeals, kept) = (one.round.appeals(), next);
+                next = kept;
+                for (uint256 seat = 0; seat < one.committee.length; ++seat) {
+                    ids[next] = one.committee[seat].agentId();
+                    ++next;
+                }
+            }
         }
         RequestLib.requireMatch(requestId, round.link() == link);
-        ids = new AgentId[](count);
-        uint256 next = 0;
-        for (uint256 i = 0; i < past.length; ++i) {
-            Seat[] calldata committee = past[i].committee;
-            for (uint256 seat = 0; seat < committee.length; ++seat) {
-                ids[next] = committee[seat].agentId();
-                ++next;
-            }
+        if (round.appeals() != appeals) kept = next;
+        assembly ("memory-safe") {
+            // The new length is at most the allocated one.
+            mstore(ids, kept)
         }
     }
 

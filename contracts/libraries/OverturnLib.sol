@@ -10,8 +10,8 @@ library OverturnLib {
     using SeatLib for Seat;
 
     /// @notice True if the last round and an earlier one both overturned a decision: two committees that appeals called, each larger
-    /// than the one before, without a common agent, agree with each other and not with it. No committee after it agreed with it. More
-    /// than a third of the seats of each of the two answered so before they saw what others answer.
+    /// than the one before, agree with each other and not with it. No committee after it agreed with it. More than a third of the seats of
+    /// each of the two answered so before they saw what others answer, and are of agents that sit in no earlier one of the three.
     /// @param terms the terms of the request: numbers agree within their tolerance
     /// @param rounds all rounds of a request whose record is proven
     /// @param first index of the round of the decision
@@ -40,11 +40,8 @@ library OverturnLib {
         }
         return
             PayLib.isDecided(rounds[last].decision) &&
-            PayLib.wasKnown(rounds[second].decision) &&
-            PayLib.wasKnown(rounds[last].decision) &&
-            _areDisjoint(wrong.committee, rounds[second].committee) &&
-            _areDisjoint(wrong.committee, rounds[last].committee) &&
-            _areDisjoint(rounds[second].committee, rounds[last].committee);
+            _judges(rounds[second], wrong.committee, wrong.committee[:0]) &&
+            _judges(rounds[last], wrong.committee, rounds[second].committee);
     }
 
     /// @notice Returns the account whose appeal called the committee of the last round.
@@ -54,14 +51,26 @@ library OverturnLib {
         for (uint256 i = rounds.length - 1; appellant == address(0);) appellant = rounds[--i].appellant;
     }
 
-    /// @dev At most 64 times 31 steps: one committee is at most half as large as the other.
-    function _areDisjoint(Seat[] calldata one, Seat[] calldata other) private pure returns (bool) {
-        for (uint256 i = 0; i < one.length; ++i) {
-            AgentId agentId = one[i].agentId();
-            for (uint256 j = 0; j < other.length; ++j) {
-                if (AgentId.unwrap(other[j].agentId()) == AgentId.unwrap(agentId)) return false;
-            }
+    /// @dev True if more than a third of the seats knew the answer and are of agents of neither other committee. One of these seats at least
+    /// is honest where more than two thirds of all are.
+    function _judges(
+        DecidedRound calldata round,
+        Seat[] calldata one,
+        Seat[] calldata other
+    ) private pure returns (bool) {
+        uint256 size = round.committee.length;
+        uint256 count = 0;
+        // At most 64 times 46 steps: the next smaller committee has at most 31 seats, and the one before 15.
+        for (uint256 seat = 0; seat < size; ++seat) {
+            AgentId agentId = round.committee[seat].agentId();
+            if (PayLib.knew(round.decision, seat) && !_sits(agentId, one) && !_sits(agentId, other)) ++count;
         }
-        return true;
+        return 3 * count > size;
+    }
+
+    function _sits(AgentId agentId, Seat[] calldata committee) private pure returns (bool) {
+        for (uint256 seat = 0; seat < committee.length; ++seat)
+            if (AgentId.unwrap(committee[seat].agentId()) == AgentId.unwrap(agentId)) return true;
+        return false;
     }
 }

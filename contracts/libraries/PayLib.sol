@@ -44,7 +44,7 @@ library PayLib {
     /// @param decision a decision whose struct hash was made, which proves that its merits hold a share for each seat
     function canOverturn(Decision calldata decision) internal pure returns (bool) {
         if (isHung(decision)) return false;
-        return isDecided(decision) || _knowers(decision) != 0;
+        return isDecided(decision) || _isKnown(decision);
     }
 
     /// @notice True if two decisions have another status, or another answer.
@@ -68,11 +68,11 @@ library PayLib {
         return _allZeroOrAbsent(bytes32(shares)) && (shares.length <= 32 || _allZeroOrAbsent(bytes32(shares[32:])));
     }
 
-    /// @notice True if more than a third of the seats answered so before they saw what others answer. One of them at least is honest where
-    /// more than two thirds of all are.
+    /// @notice True if a seat answered so before it saw what others answer: its share is a score (PY4, PY6).
     /// @param decision a decision whose struct hash was made, which proves that its merits hold a share for each seat
-    function wasKnown(Decision calldata decision) internal pure returns (bool) {
-        return _knowers(decision) * 3 > DecisionHeadLib.seats(decision.head);
+    function knew(Decision calldata decision, uint256 seat) internal pure returns (bool) {
+        uint256 share = uint8(decision.merits[seat]);
+        return share > FLAT && share != ABSENT;
     }
 
     /// @notice Returns what a round that stands means for each of its seats: pay, reputation, absence, skill (SE11, SE20, SK3).
@@ -138,14 +138,11 @@ library PayLib {
         }
     }
 
-    /// @dev Returns the number of seats whose share is a score: they were right before they saw what others answer (PY4).
-    function _knowers(Decision calldata decision) private pure returns (uint256 count) {
-        bytes calldata shares = decision.merits[:DecisionHeadLib.seats(decision.head)];
-        // There are at most 64 shares.
-        for (uint256 seat = 0; seat < shares.length; ++seat) {
-            uint256 share = uint8(shares[seat]);
-            if (share > FLAT && share != ABSENT) ++count;
-        }
+    function _isKnown(Decision calldata decision) private pure returns (bool) {
+        uint256 seats = DecisionHeadLib.seats(decision.head);
+        // There are at most 64 seats.
+        for (uint256 seat = 0; seat < seats; ++seat) if (knew(decision, seat)) return true;
+        return false;
     }
 
     function _sumOf(bytes calldata shares) private pure returns (uint256 sum) {

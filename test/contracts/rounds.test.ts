@@ -33,9 +33,9 @@ function hashesOf({ request, rounds }: Committed): { committeeHash: string; stru
   return { committeeHash: hashCommittee(committee), structHash: structHashOf(request, committee, decision) };
 }
 
-const expectDisjoint = (committees: readonly (readonly string[])[]): void => {
+const isDisjoint = (committees: readonly (readonly string[])[]): boolean => {
   const agents = committees.flatMap(agentsOf);
-  expect(new Set(agents).size).to.equal(agents.length);
+  return new Set(agents).size === agents.length;
 };
 
 describe("a hung committee", () => {
@@ -57,7 +57,7 @@ describe("a hung committee", () => {
 
     const drawn = await draw(world, first.reopened!);
     expect(drawn.committee).to.have.length(4);
-    expectDisjoint([first.rounds[0]!.committee, drawn.committee]);
+    expect(agentsOf(drawn.committee)).not.to.deep.equal(agentsOf(first.rounds[0]!.committee));
     await commit(world, drawn, decisionFor(drawn, hung));
     expect(await oracle.statusOf(id)).to.deep.equal([BigInt(Status.Hung), 1n, false, false, false]);
     expect(await calls()).to.equal(1n);
@@ -99,6 +99,23 @@ describe("a hung committee", () => {
     expect(await world.settlement.committeeOf(request, asked.round, seed)).to.have.length(4);
   });
 
+  it("SE3: its agents can sit in the committee that takes its place, and in larger ones", async () => {
+    const { world, askFor, appealed } = await loadFixture(sixtyAgents);
+    const first = await decide(world, await askFor({ committeeSize: 15, retries: 1, appeals: 1 }), hung);
+    const second = await decide(world, first.reopened!);
+    const third = await decide(world, await appealed(second));
+    const [hungBefore, reviewed, last] = third.rounds.map(({ committee }) => agentsOf(committee));
+    const shared = (one: readonly bigint[], other: readonly bigint[]): number =>
+      one.filter((agent) => other.includes(agent)).length;
+    expect(shared(reviewed!, last!)).to.equal(0);
+    // If the 15 that hung were left out, too, at least 29 others would be there for the 31 seats.
+    expect(shared(hungBefore!, last!)).to.be.above(2);
+    const large = await decide(world, await askFor({ committeeSize: 31, retries: 1 }), hung);
+    const again = await draw(world, large.reopened!);
+    // If the 31 that hung were left out, two of them would fill the seats that the 29 others leave.
+    expect(shared(agentsOf(large.rounds[0]!.committee), agentsOf(again.committee))).to.be.above(2);
+  });
+
   it("SE4: is provisional if no retries but appeals are left", async () => {
     const { world, oracle, askFor, appealed, calls } = await loadFixture(sixtyAgents);
     const first = await decide(world, await askFor({ retries: 1, appeals: 1 }), hung);
@@ -107,7 +124,7 @@ describe("a hung committee", () => {
     expect(await oracle.statusOf(first.request.id)).to.deep.equal([BigInt(Status.Hung), 1n, true, false, false]);
     const third = await decide(world, await appealed(second));
     expect(await oracle.statusOf(first.request.id)).to.deep.equal([BigInt(Status.Decided), 2n, false, false, false]);
-    expectDisjoint(third.rounds.map(({ committee }) => committee));
+    expect(isDisjoint(third.rounds.slice(1).map(({ committee }) => committee))).to.equal(true);
     expect(third.rounds.map(({ committee }) => committee.length)).to.deep.equal([4, 4, 9]);
     expect(await calls()).to.equal(1n);
   });
@@ -211,7 +228,7 @@ describe("an appeal", () => {
       expect(await calls()).to.equal(1n);
       const committees = third.rounds.map(({ committee }) => committee);
       expect(committees.map(({ length }) => length)).to.deep.equal([4, 9, 19]);
-      expectDisjoint(committees);
+      expect(isDisjoint(committees)).to.equal(true);
     });
   }
 

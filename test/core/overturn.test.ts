@@ -42,6 +42,9 @@ const first = (outcome: bigint | null): Course => ({ size: 4, outcome });
 const second = (outcome: bigint | null, more: Partial<Course> = {}): Course => ({ size: 9, outcome, ...more });
 const third = (outcome: bigint | null, more: Partial<Course> = {}): Course => ({ size: 19, outcome, ...more });
 
+const fewKnew = (attempt: number): string =>
+  `no more than a third of the seats of attempt ${attempt} were right before they saw what others answer, and are of agents that do not sit in ${attempt === 1 ? "attempt 0" : "attempt 0 or attempt 1"}`;
+
 /** For each round but the last: the round that overturned it before the last one, or why it stands. */
 const judged = (courses: readonly Course[], terms: Terms = boolean): readonly (number | string)[] =>
   checkOverturns(terms, roundsOf(courses)).map((check) => ("why" in check ? check.why : check.overturn.second));
@@ -82,17 +85,12 @@ describe("SC2: overturned decisions", () => {
     ["only one committee came after it", [first(no), second(yes)]],
     ["the committee of attempt 1 is not larger", [first(no), { size: 4, outcome: yes }, second(yes)]],
     ["the committee of attempt 2 is not larger than that of attempt 1", [first(no), second(yes), second(yes)]],
-    ["agent 4 sits in attempt 0 and in attempt 1", [first(no), second(yes, { from: 4 }), third(yes)]],
-    ["agent 4 sits in attempt 0 and in attempt 2", [first(no), second(yes), third(yes, { from: 4 })]],
-    ["agent 109 sits in attempt 1 and in attempt 2", [first(no), second(yes), third(yes, { from: 109 })]],
-    [
-      "no more than a third of the seats of attempt 1 were right before they saw what others answer",
-      [first(no), second(yes, { paid: 3 }), third(yes, { paid: 7 })],
-    ],
-    [
-      "no more than a third of the seats of attempt 2 were right before they saw what others answer",
-      [first(no), second(yes, { paid: 4 }), third(yes, { paid: 6 })],
-    ],
+    [fewKnew(1), [first(no), second(yes, { paid: 3 }), third(yes, { paid: 7 })]],
+    [fewKnew(2), [first(no), second(yes, { paid: 4 }), third(yes, { paid: 6 })]],
+    // Agents 1 to 4 sit in the first committee, 101 to 109 in the second one.
+    [fewKnew(1), [first(no), second(yes, { paid: 4, from: 4 }), third(yes)]],
+    [fewKnew(2), [first(no), second(yes), third(yes, { paid: 7, from: 4 })]],
+    [fewKnew(2), [first(no), second(yes), third(yes, { paid: 15, from: 101 })]],
   ] as const)
     it(`nothing is overturned: ${why}`, () => {
       assert.equal(judged(courses)[0], why);
@@ -100,6 +98,10 @@ describe("SC2: overturned decisions", () => {
 
   it("more than a third of each larger committee suffices", () => {
     assert.equal(judged([first(no), second(yes, { paid: 4 }), third(yes, { paid: 7 })])[0], 1);
+  });
+
+  it("agents that sit again do not count, and protect nobody", () => {
+    assert.equal(judged([first(no), second(yes, { paid: 5, from: 4 }), third(yes, { paid: 16, from: 101 })])[0], 1);
   });
 
   it("numbers agree within the tolerance, also below 0", () => {

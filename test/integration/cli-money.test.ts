@@ -411,7 +411,7 @@ describe("command line: money", () => {
     assert.match(await toldAfter([]), /a committee of 9\n$/);
     assert.match(
       await toldAfter(others.slice(0, 2)),
-      /\nonly 7 other agents are active: unless more join, agents that sat /,
+      /\nonly 7 agents are active that sat in no committee which it reviews: unless more join, some sit again /,
     );
     assert.match(
       await toldAfter(others.slice(2, 5)),

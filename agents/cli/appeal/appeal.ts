@@ -1,6 +1,6 @@
 import { createOperatorActions } from "../../adapters/chain/operator.ts";
 import { ConclaveError } from "../../core/errors.ts";
-import { committeeSizeAfter, unpackRound } from "../../core/request/rounds.ts";
+import { committeeSizeAfter, reviewedBy, unpackRound } from "../../core/request/rounds.ts";
 import type { RequestId } from "../../core/types.ts";
 import type { DecidedRound } from "../../core/request/events.ts";
 import type { ChainReader } from "../../ports/chain.ts";
@@ -28,11 +28,12 @@ export const appeal: CommandSpec<Options> = {
   run: async ({ args, options, host, tell }) => {
     const { requestId, source, chain, terms } = await openRequest(args, options, host);
     const { progress, last } = await requireAppealable(chain, requestId, host.signal);
-    const { active, others } = await drawable([...progress.past, last], chain, host.signal);
     const { request } = progress;
+    const appeals = unpackRound(last.round).appeals + 1;
+    const { active, others } = await drawable(reviewedBy([...progress.past, last], appeals), chain, host.signal);
     const { currency } = request.terms;
     const bond = await terms.bond(request, last.round, host.signal);
-    const seats = committeeSizeAfter(request.terms.committeeSize, unpackRound(last.round).appeals + 1);
+    const seats = committeeSizeAfter(request.terms.committeeSize, appeals);
     const shown = formatAmount(bond, unitOf(currency, terms.feeToken));
     const facts = { requestId, attempt: last.decision.attempt + 1, seats, bond, currency };
     tell(`request ${requestId}: a bond of ${shown} calls a committee of ${seats}`);
@@ -40,7 +41,7 @@ export const appeal: CommandSpec<Options> = {
       tell(`only ${active} agents are active: unless more join, nobody can answer, and the request ends as hung`);
     else if (others < seats)
       tell(
-        `only ${others} other agents are active: unless more join, agents that sat before fill the other seats (SE3)`,
+        `only ${others} agents are active that sat in no committee which it reviews: unless more join, some sit again (SE3)`,
       );
     if (options.dryRun === true)
       return {

@@ -1,6 +1,6 @@
 import { FLAT } from "../phases/pay.ts";
 import { holdsHonest } from "../quorum.ts";
-import { shareOf, type Decision, type SeatInfo, type Terms } from "../types.ts";
+import { shareOf, type Terms } from "../types.ts";
 import { isSameAnswer } from "./answer.ts";
 import type { DecidedRound } from "./events.ts";
 
@@ -50,17 +50,12 @@ function whyNotOverturned(terms: Terms, rounds: readonly DecidedRound[], { first
   if (middle.committee.length >= last.committee.length)
     return `the committee of ${attemptOf(last)} is not larger than that of ${name}`;
   if (!isSameAnswer(terms, middle.decision, last.decision)) return `${name} and ${attemptOf(last)} disagree`;
-  for (const one of [middle, last])
-    if (!wasKnown(one.decision))
-      return `no more than a third of the seats of ${attemptOf(one)} were right before they saw what others answer`;
-  for (const [one, other] of [
-    [wrong, middle],
-    [wrong, last],
-    [middle, last],
-  ] as const) {
-    const shared = sharedAgent(one.committee, other.committee);
-    if (shared !== null) return `agent ${shared} sits in ${attemptOf(one)} and in ${attemptOf(other)}`;
-  }
+  for (const [one, ...others] of [
+    [middle, wrong],
+    [last, wrong, middle],
+  ] as const)
+    if (!judges(one, others))
+      return `no more than a third of the seats of ${attemptOf(one)} were right before they saw what others answer, and are of agents that do not sit in ${others.map(attemptOf).join(" or ")}`;
   return null;
 }
 
@@ -76,14 +71,14 @@ function whyNotAgainst(terms: Terms, rounds: readonly DecidedRound[], first: num
   return agreeing === undefined ? null : `${attemptOf(agreeing)} agrees with it`;
 }
 
-/** True if more than a third of the seats have a score for their share: they answered so before they saw what others answer (PY4, PY6). */
-function wasKnown({ shares }: Decision): boolean {
-  return holdsHonest(shares.filter((_, seat) => shareOf(shares, seat) > FLAT).length, shares.length);
-}
-
-function sharedAgent(one: readonly SeatInfo[], other: readonly SeatInfo[]): number | null {
-  const agents = new Set(one.map(({ agentId }) => agentId));
-  return other.find(({ agentId }) => agents.has(agentId))?.agentId ?? null;
+/**
+ * True if more than a third of the seats have a score for their share, so that they answered before they saw what others answer (PY4, PY6),
+ * and are of agents that sit in none of the other committees.
+ */
+function judges({ decision: { shares }, committee }: DecidedRound, others: readonly DecidedRound[]): boolean {
+  const sitting = new Set(others.flatMap((other) => other.committee.map(({ agentId }) => agentId)));
+  const knowers = committee.filter(({ agentId }, seat) => shareOf(shares, seat) > FLAT && !sitting.has(agentId));
+  return holdsHonest(knowers.length, committee.length);
 }
 
 /** How a committee ended that decided for no answer. */

@@ -35,6 +35,23 @@ export function seatsOfAll({
   return sizes.reduce((sum, size) => sum + size, 0) + retries * committeeSizeAfter(committeeSize, appeals);
 }
 
+/**
+ * SE3: the rounds whose agents a committee leaves out as long as others of their weight are there: the last round of each smaller size. As
+ * contracts/libraries/HistoryLib.sol has it.
+ * @param rounds all rounds before the committee, from the first on
+ * @param appeals those before the committee
+ */
+export function reviewedBy<Past extends { readonly round: Round }>(
+  rounds: readonly Past[],
+  appeals: number,
+): readonly Past[] {
+  const appealsOf = (index: number): number => {
+    const one = rounds[index];
+    return one === undefined ? appeals : unpackRound(one.round).appeals;
+  };
+  return rounds.filter((_, index) => appealsOf(index) < appealsOf(index + 1));
+}
+
 /** Units of pay of a seat of a committee that decided, if only that there is no answer; one of a committee that hung has one. As in contracts/types/Limits.sol. */
 const DECIDED_UNITS = 2;
 

@@ -40,6 +40,7 @@ contract AgentModel is Assertions {
         uint256 epoch;
         bool drawn;
         uint256 skill;
+        uint256 bucket;
     }
 
     IAgentRegistry private immutable _registry;
@@ -59,7 +60,7 @@ contract AgentModel is Assertions {
             Agent storage agent = _agents[id];
             agent.reputation = 1_000_000;
             (agent.assets, agent.shares) = (stake, stake);
-            _changes[id].push(Change(0, true, 2));
+            _changes[id].push(Change(0, true, 2, _bucketOf(agent)));
         }
     }
 
@@ -186,6 +187,11 @@ contract AgentModel is Assertions {
         return _at(agentId, epoch).skill;
     }
 
+    /// @notice Returns the bucket from which an epoch draws the agent (DR1); that of an agent which it does not draw means nothing.
+    function bucketIn(AgentId agentId, uint256 epoch) external view returns (uint256) {
+        return _at(agentId, epoch).bucket;
+    }
+
     /// @notice Reverts unless the registry knows the same of each agent.
     function requireSame(address owner) external view {
         for (uint256 id = 1; id <= _count; ++id) _requireSame(owner, id);
@@ -228,10 +234,19 @@ contract AgentModel is Assertions {
         Change[] storage changes = _changes[id];
         bool drawn = _isActive(_agents[id]);
         uint256 next = vm.getBlockNumber() / _registry.epochBlocks() + 1;
-        uint256 skill = _skillOf(_agents[id]);
+        (uint256 skill, uint256 bucket) = (_skillOf(_agents[id]), _bucketOf(_agents[id]));
         Change storage last = changes[changes.length - 1];
-        if (last.epoch == next) (last.drawn, last.skill) = (drawn, skill);
-        else if (last.drawn != drawn || last.skill != skill) changes.push(Change(next, drawn, skill));
+        if (last.epoch == next) (last.drawn, last.skill, last.bucket) = (drawn, skill, bucket);
+        else if (last.drawn != drawn || last.skill != skill || last.bucket != bucket)
+            changes.push(Change(next, drawn, skill, bucket));
+    }
+
+    /// @dev DR1: how often the weight can be doubled without exceeding that of a proven agent with the largest stake and full reputation.
+    function _bucketOf(Agent storage agent) private view returns (uint256 bucket) {
+        uint256 stake = (agent.assets << 23) / _registry.maxStake();
+        if (agent.service < 16) stake /= 2;
+        for (uint256 weight = stake * agent.reputation; weight != 0 && weight << (bucket + 1) <= 1_000_000 << 23;)
+            ++bucket;
     }
 
     /// @dev SK4, SK5: the first eight lessons of a week count, and 128 contested decisions become 64.

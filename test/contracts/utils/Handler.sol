@@ -856,29 +856,26 @@ contract Handler is ConclaveTest {
         if (committee.length != size) _break("SE5: a committee of another size");
         bytes32 seen = entry.committeeHash;
         if (seen != 0 && seen != SeatLib.hashMemory(committee)) _break("DR3: another committee");
-        (, AgentId[] memory before) = _tool.past(entry.rounds, entry.structHashes);
-        // RE3: agents of earlier committees sit again only as far as too few others are left. Bit i stands for agent i.
-        uint256 earlier = _bitsOf(before);
-        uint256 others = agents.drawable(epoch);
-        for (uint256 id = 1; id <= AGENTS; ++id)
-            if ((earlier >> id) & 1 == 1 && agents.isDrawn(AgentId.wrap(uint32(id)), epoch)) --others;
+        uint256 earlier = _tool.reviewed(entry.rounds, entry.round.appeals());
         uint256 again = 0;
         uint256 seats = 0;
         for (uint256 i = 0; i < size; ++i) {
             AgentId id = committee[i].agentId();
             if ((seats >> AgentId.unwrap(id)) & 1 == 1) _break("DR2: an agent has two seats");
             seats |= 1 << AgentId.unwrap(id);
-            if ((earlier >> AgentId.unwrap(id)) & 1 == 1) ++again;
             if (!agents.isDrawn(id, epoch)) _break("DR1: an agent that is not in the draw");
+            if ((earlier >> AgentId.unwrap(id)) & 1 == 1) again |= 1 << agents.bucketIn(id, epoch);
             if (committee[i].skill() != agents.skillIn(id, epoch)) _break("SK7: another skill");
             if (committee[i].skill() != 2) ++done[committee[i].skill() == 1 ? bytes32("skill 1") : bytes32("skill 3")];
         }
-        if (again != (others < size ? size - others : 0)) _break("RE3: another number of agents sits again");
-        if (again != 0) ++done["sitAgain"];
-    }
-
-    function _bitsOf(AgentId[] memory list) private pure returns (uint256 bits) {
-        for (uint256 i = 0; i < list.length; ++i) bits |= 1 << AgentId.unwrap(list[i]);
+        if (again == 0) return;
+        ++done["sitAgain"];
+        // RE3: an agent of a committee that is reviewed sits only if all others of its bucket do.
+        for (uint256 agent = 1; agent <= AGENTS; ++agent) {
+            AgentId id = AgentId.wrap(uint32(agent));
+            bool isLeft = agents.isDrawn(id, epoch) && ((seats | earlier) >> agent) & 1 == 0;
+            if (isLeft && (again >> agents.bucketIn(id, epoch)) & 1 == 1) _break("RE3: another one was left");
+        }
     }
 
     /// @dev Notes the state that a commit must have led to (SE4).
@@ -1271,7 +1268,7 @@ contract Handler is ConclaveTest {
     function _seedOf(Entry storage entry, bool withHeader) private returns (Seed memory seed) {
         seed = Seed(entry.seedBlock, withHeader ? HeaderMaker.make(entry.seedBlock) : bytes(""), new PastRound[](0));
         if (withHeader && vm.getBlockNumber() > entry.seedBlock && !_isExpired(entry)) headerOf(entry.seedBlock);
-        (seed.past, ) = _tool.past(entry.rounds, entry.structHashes);
+        seed.past = _tool.past(entry.rounds, entry.structHashes);
     }
 
     /// @dev Returns the last round that decided or hung.

@@ -2,11 +2,13 @@
 pragma solidity 0.8.34;
 
 import {DecisionLib} from "../../../contracts/libraries/DecisionLib.sol";
+import {RoundLib} from "../../../contracts/libraries/RoundLib.sol";
 import {SeatLib} from "../../../contracts/libraries/SeatLib.sol";
-import {AgentId, DecidedRound, PastRound, Request, Seat} from "../../../contracts/types/Types.sol";
+import {AgentId, DecidedRound, PastRound, Request, Round, Seat} from "../../../contracts/types/Types.sol";
 
 /// @dev Computes for the handlers what rounds come to, in plain steps.
 contract RoundTool {
+    using RoundLib for Round;
     using SeatLib for Seat;
 
     function structHashOf(Request calldata request, DecidedRound calldata round) external pure returns (bytes32) {
@@ -30,34 +32,27 @@ contract RoundTool {
     function past(
         DecidedRound[] calldata rounds,
         bytes32[] calldata structHashes
-    ) external pure returns (PastRound[] memory result, AgentId[] memory agents) {
-        uint256 count = 0;
-        for (uint256 i = 0; i < rounds.length; ++i) count += rounds[i].committee.length;
+    ) external pure returns (PastRound[] memory result) {
         result = new PastRound[](rounds.length);
-        agents = new AgentId[](count);
         for (uint256 i = 0; i < rounds.length; ++i) {
             DecidedRound calldata round = rounds[i];
             result[i] = PastRound(round.round, round.committee, structHashes[i], round.relay, round.appellant);
-            for (uint256 seat = 0; seat < round.committee.length; ++seat) {
-                --count;
-                agents[count] = round.committee[seat].agentId();
-            }
         }
     }
 
-    /// @dev Returns how many seats of the committee are held by one of the agents.
-    function inBoth(Seat[] calldata committee, AgentId[] calldata agents) external pure returns (uint256 count) {
-        for (uint256 i = 0; i < committee.length; ++i) if (_has(agents, committee[i].agentId())) ++count;
-    }
-
-    function distinct(AgentId[] calldata agents) external pure returns (uint256 count) {
-        for (uint256 i = 0; i < agents.length; ++i) if (!_has(agents[:i], agents[i])) ++count;
-    }
-
-    function _has(AgentId[] calldata agents, AgentId agentId) private pure returns (bool) {
-        for (uint256 i = 0; i < agents.length; ++i) {
-            if (AgentId.unwrap(agents[i]) == AgentId.unwrap(agentId)) return true;
+    /// @dev SE3: returns the agents of the last committee of each size that is smaller than the running one. Bit i stands for agent i.
+    /// @param appeals those before the running round
+    function reviewed(DecidedRound[] calldata rounds, uint256 appeals) external pure returns (uint256 bits) {
+        for (uint256 before = 0; before < appeals; ++before) {
+            uint256 last = 0;
+            for (uint256 i = 0; i < rounds.length; ++i)
+                if (rounds[i].round.appeals() == before) last = bitsOf(rounds[i].committee);
+            bits |= last;
         }
-        return false;
+    }
+
+    /// @dev Returns the agents of a committee: bit i stands for agent i.
+    function bitsOf(Seat[] calldata committee) public pure returns (uint256 bits) {
+        for (uint256 i = 0; i < committee.length; ++i) bits |= 1 << AgentId.unwrap(committee[i].agentId());
     }
 }

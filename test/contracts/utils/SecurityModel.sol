@@ -41,26 +41,24 @@ contract SecurityModel {
         if (rounds[j].outcome != rounds[k].outcome) return false;
         for (uint256 other = i + 1; other <= k; ++other)
             if (rounds[other].status == Status.Decided && rounds[other].outcome == rounds[i].outcome) return false;
-        if (!_knew(rounds[j].shares) || !_knew(rounds[k].shares)) return false;
-        uint256 all = _bitsOf(committees[i].committee) | _bitsOf(committees[j].committee);
-        all |= _bitsOf(committees[k].committee);
-        uint256 seats = rounds[i].shares.length + rounds[j].shares.length + rounds[k].shares.length;
-        return _countOf(all) == seats;
+        uint256 wrong = _bitsOf(committees[i].committee);
+        uint256 before = wrong | _bitsOf(committees[j].committee);
+        return
+            _judges(rounds[j].shares, committees[j].committee, wrong) &&
+            _judges(rounds[k].shares, committees[k].committee, before);
     }
 
-    /// @dev More than a third of the seats were right before they saw what others answer. A share of 1 is no score (PY6).
-    function _knew(bytes memory shares) private pure returns (bool) {
-        uint256 paid = 0;
-        for (uint256 i = 0; i < shares.length; ++i) if (payShareOf(shares[i]) > 1) ++paid;
-        return 3 * paid > shares.length;
+    /// @dev More than a third of the seats are of other agents, and were right before they saw what others answer. A share of 1 is no score (PY6).
+    /// @param before bit i stands for agent i
+    function _judges(bytes memory shares, Seat[] memory committee, uint256 before) private pure returns (bool) {
+        uint256 count = 0;
+        for (uint256 i = 0; i < shares.length; ++i)
+            if (payShareOf(shares[i]) > 1 && (before >> AgentId.unwrap(committee[i].agentId())) & 1 == 0) ++count;
+        return 3 * count > shares.length;
     }
 
     /// @dev Bit i stands for agent i.
     function _bitsOf(Seat[] memory committee) private pure returns (uint256 bits) {
         for (uint256 i = 0; i < committee.length; ++i) bits |= 1 << AgentId.unwrap(committee[i].agentId());
-    }
-
-    function _countOf(uint256 bits) private pure returns (uint256 count) {
-        for (; bits != 0; bits &= bits - 1) ++count;
     }
 }

@@ -7,6 +7,7 @@ import {
   committeeSizeAfter,
   hasRetry,
   nextAfter,
+  reviewedBy,
   seatsOfAll,
   unpackRound,
 } from "../../../agents/core/request/rounds.ts";
@@ -96,9 +97,10 @@ export function committeeOf(state: State, request: Request, awaited: AwaitedRoun
   if (block === undefined) throw refused("SeedNotReady", { seedBlock: String(seedBlock) });
   if (seedBlock < oldestSeedAt(number, SEED_WINDOW)) throw refused("SeedExpired", { seedBlock: String(seedBlock) });
   requireHistory(request, round, past);
-  const sat = new Set(past.flatMap(({ committee }) => committee.map(({ agentId }) => agentId)));
+  const { appeals } = unpackRound(round);
+  const sat = new Set(reviewedBy(past, appeals).flatMap(({ committee }) => committee.map(({ agentId }) => agentId)));
   const seed = keccak256(utf8(`${block.prevRandao} ${id} ${attempt}`));
-  return drawSeats(block.agents, seed, committeeSizeAfter(terms.committeeSize, unpackRound(round).appeals), sat);
+  return drawSeats(block.agents, seed, committeeSizeAfter(terms.committeeSize, appeals), sat);
 }
 
 function activeCount({ agents }: State): number {

@@ -104,8 +104,8 @@ export function slashOf(stake: bigint): bigint {
 }
 
 /**
- * Draws distinct active agents with probability proportional to stake x reputation, halved for a fresh one. Excluded
- * agents sit only if too few others are left. Same law as the contract's draw, other results.
+ * Draws distinct active agents with probability proportional to stake x reputation, halved for a fresh one (DR2). Then the seat of each excluded
+ * agent goes to another one of its bucket that neither sits nor is excluded, while there is one (DR4). Same law as the contract's draw, other results.
  */
 export function drawSeats(
   agents: readonly AgentRecord[],
@@ -115,18 +115,23 @@ export function drawSeats(
 ): readonly SeatInfo[] {
   const active = agents.filter((agent) => agent.active);
   if (active.length < size) throw refused("TooFewAgents", { drawable: active.length, needed: size });
-  const inOrder = active.toSorted((left, right) => compareHex(left.signer, right.signer));
-  const pool = inOrder.filter(({ agentId }) => !excluded.has(agentId));
-  const spare = inOrder.filter(({ agentId }) => excluded.has(agentId));
-  return Array.from({ length: size }, (_, seat) => {
-    if (pool.length === 0) pool.push(...spare);
-    const total = pool.reduce((sum, agent) => sum + weightOf(agent), 0n);
-    let ticket = BigInt(keccak256(utf8(`${seed} ${seat}`))) % total;
-    const index = pool.findIndex((agent) => (ticket -= weightOf(agent)) < 0n);
-    const [drawn] = pool.splice(index, 1);
+  const pool = active.toSorted((left, right) => compareHex(left.signer, right.signer));
+  const heaviest = pool.reduce((most, agent) => (weightOf(agent) > most ? weightOf(agent) : most), 0n);
+  const bucketOf = (agent: AgentRecord): number => (heaviest / weightOf(agent)).toString(2).length;
+  const next = (from: readonly AgentRecord[], name: string): AgentRecord => {
+    const total = from.reduce((sum, agent) => sum + weightOf(agent), 0n);
+    let ticket = BigInt(keccak256(utf8(`${seed} ${name}`))) % total;
+    const drawn = from.find((agent) => (ticket -= weightOf(agent)) < 0n);
     if (drawn === undefined) throw new RangeError("drawSeats: the weights do not add up");
+    pool.splice(pool.indexOf(drawn), 1);
+    return drawn;
+  };
+  const drawn = Array.from({ length: size }, (_, seat) => next(pool, String(seat)));
+  return drawn.map((first, seat) => {
+    const others = pool.filter((agent) => bucketOf(agent) === bucketOf(first) && !excluded.has(agent.agentId));
+    const sits = excluded.has(first.agentId) && others.length > 0 ? next(others, `${seat} again`) : first;
     // This chain learns nothing: 2 is the skill of a fresh agent.
-    return { agentId: drawn.agentId, signer: drawn.signer, reputation: drawn.reputation, skill: 2 };
+    return { agentId: sits.agentId, signer: sits.signer, reputation: sits.reputation, skill: 2 };
   });
 }
 
