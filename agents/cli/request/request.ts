@@ -8,6 +8,7 @@ import { accountFlags, openAccount, requireFunds, type AccountFlags } from "../s
 import { formatAmount, parseSubscriptionId, unitOf } from "../shared/arguments.ts";
 import { createAuditReader } from "../shared/audit-reader.ts";
 import { findChain } from "../shared/chain-source.ts";
+import { unequalWeights } from "./capture.ts";
 import { whyUndecided } from "./why-undecided.ts";
 import type { CommandSpec } from "../shared/command.ts";
 import { rows } from "../shared/output.ts";
@@ -60,11 +61,9 @@ export const request: CommandSpec<Options> = {
       chain.agents(host.signal),
       terms.security === "none" ? 0n : chainTerms.appealUnit(terms, host.signal),
     ]);
-    for (const warning of [sharedModel(agents), toyModel(agents)]) if (warning !== null) tell(`warning: ${warning}`);
-    const security = securityOf(terms, terms.security === "none" ? [] : agents, {
-      appealUnit,
-      minStake: chainTerms.minStake,
-    });
+    const security = securityOf(terms, agents, { appealUnit, minStake: chainTerms.minStake });
+    for (const warning of [sharedModel(agents), toyModel(agents), unequalWeights(terms, security.capture)])
+      if (warning !== null) tell(`warning: ${warning}`);
     const secured = securityRows(terms, security, chainTerms.stakeToken);
     const feeRow = ["fee", formatAmount(terms.fee, unitOf(terms.currency, chainTerms.feeToken))] as const;
     if (options.dryRun === true) return { json: { fee: terms.fee, security }, text: rows([feeRow, ...secured]) };

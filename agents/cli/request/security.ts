@@ -1,15 +1,13 @@
-// What a request secures, and how likely an attacker holds its first committee (docs/spec/security.md).
-import { protocolByCode } from "../../core/protocols/index.ts";
-import { isMajority, isSupermajority, quorumOf } from "../../core/quorum.ts";
+// What a request secures (docs/spec/security.md).
+import { quorumOf } from "../../core/quorum.ts";
 import type { Ppm, Terms } from "../../core/types.ts";
 import type { AgentRecord } from "../../ports/chain.ts";
 import { formatAmount, type Unit } from "../shared/arguments.ts";
 import { percent, printable, type Row } from "../shared/output.ts";
 import { OVERTURN_SLASH_PPM, sliceOf } from "../shared/slice.ts";
+import { captureOf, captureRows, type Capture, type CaptureTerms } from "./capture.ts";
 
 const ONE = 1_000_000n;
-/** Parts of the draw's weight that an attacker may hold. */
-const SHARES = [200_000 as Ppm, 330_000 as Ppm] as const;
 
 export interface Security {
   /** Seats that must agree on a wrong answer, and whose signatures certify it. */
@@ -22,7 +20,7 @@ export interface Security {
   readonly leastValue: bigint;
   /** The part of the value that is the operators' own at least: delegators, who do not choose the answer, may lose the rest. */
   readonly operatorsValue: bigint;
-  readonly capture: readonly { readonly share: Ppm; readonly probability: number }[];
+  readonly capture: readonly Capture[];
   /** Who holds most of the draw's weight; null if the request is not secured. Nothing proves what operators declare (ADR 19). */
   readonly concentration: { readonly operators: Holding; readonly models: Holding } | null;
 }
@@ -40,18 +38,18 @@ interface Holding {
  * the operator of an agent that is drawn holds of its stake at least (ST5)
  */
 export function securityOf(
-  terms: Pick<Terms, "committeeSize" | "security" | "assurance" | "protocol">,
+  terms: CaptureTerms & Pick<Terms, "security">,
   agents: readonly AgentRecord[],
   { appealUnit, minStake }: { readonly appealUnit: bigint; readonly minStake: bigint },
 ): Security {
   const { committeeSize, security } = terms;
   const quorum = quorumOf(committeeSize);
   const own = ownSeatsOf(committeeSize);
-  const capture = SHARES.map((share) => ({ share, probability: captureProbability(terms, share) }));
   const drawn = agents.filter(({ active }) => active);
+  const weights = drawn.map(({ stake, reputation, proven }) => stake * BigInt(reputation) * (proven ? 2n : 1n));
+  const capture = captureOf(terms, weights);
   if (security === "none" || drawn.length === 0)
     return { quorum, own, value: 0n, leastValue: 0n, operatorsValue: 0n, capture, concentration: null };
-  const weights = drawn.map(({ stake, reputation, proven }) => stake * BigInt(reputation) * (proven ? 2n : 1n));
   const total = sumOf(weights);
   const holdingBy = (holder: (agent: AgentRecord) => string): Holding => {
     const held = new Map<string, bigint>();
@@ -84,24 +82,6 @@ export function securityOf(
 
 const sumOf = (amounts: readonly bigint[]): bigint => amounts.reduce((sum, amount) => sum + amount, 0n);
 
-/** How often an attacker decides what the first committee answers, of a registry that is large beside the committee. */
-export function captureProbability(
-  { committeeSize, assurance, protocol }: Pick<Terms, "committeeSize" | "assurance" | "protocol">,
-  share: Ppm,
-): number {
-  const held = share / Number(ONE);
-  if (protocolByCode(protocol)?.assurance === "chair") return held;
-  const decides = assurance === "high" ? isSupermajority : isMajority;
-  /** The probability that exactly so many seats are the attacker's. */
-  let exactly = held ** committeeSize;
-  let sum = 0;
-  for (let seats = committeeSize; decides(seats, committeeSize); seats--) {
-    sum += exactly;
-    exactly *= (seats / (committeeSize - seats + 1)) * ((1 - held) / held);
-  }
-  return sum;
-}
-
 /** SC7: how many of the signatures on a lie must be of a quorum of liars, where all other seats sign it, too. */
 export function ownSeatsOf(size: number): number {
   return 2 * quorumOf(size) - size;
@@ -113,11 +93,10 @@ export function securityRows({ committeeSize, security }: Terms, found: Security
     security === "none"
       ? "0: no stake stands behind the answer"
       : `${formatAmount(value, stakeToken)}: ${quorum} of ${committeeSize} seats must agree on an answer, and each whose signature is sent loses ${percent(Number(OVERTURN_SLASH_PPM))} of its stake, at most a hundred times what a seat of the next committee earns, if two larger committees overturn it. Seats that disagreed sign, too, so a quorum that lies loses it for ${own} of its own seats at least; ${formatAmount(leastValue, stakeToken)} where the least stakes sit`;
-  const chances = capture.map(({ share, probability }) => `${percent(share)} of the weight: ${chance(probability)}`);
   return [
     ["secures", secures],
     ...(security === "none" ? [] : [["own", ownText(operatorsValue, stakeToken)] as const]),
-    ["captured", `by who holds ${chances.join(", ")}`],
+    ...captureRows(capture),
     ...(concentration === null ? [] : [["concentrated", concentrationText(concentration)] as const]),
   ];
 }
@@ -131,8 +110,6 @@ function concentrationText({ operators, models }: NonNullable<Security["concentr
     `${percent(largest)} of the weight at the largest of ${holders} ${holder}`;
   return `${part(operators, "operators")}, ${part(models, "declared models")}; nothing proves that two of them are not one`;
 }
-
-const chance = (probability: number): string => `once in ${Math.round(1 / probability).toLocaleString("en-US")}`;
 
 /** Says that all agents that are or will be drawn state one model, whose errors they share; null if they do not. */
 export function sharedModel(agents: readonly Pick<AgentRecord, "active" | "asleep" | "model">[]): string | null {
