@@ -9,7 +9,7 @@ import { MODEL_DOLLARS, SEATS_A_WEEK, SETTINGS, STAKE_TOKENS } from "./assumptio
 import { openStudyChain } from "./chain.ts";
 import { scaled, type Estimate } from "./estimate.ts";
 import { EXCEPTIONS } from "./exceptions.ts";
-import { failuresText, securedText, tablesText, yearText } from "./report.ts";
+import { failuresText, securedText, tablesText, unequalText, yearText } from "./report.ts";
 import { conclude } from "./rows.ts";
 import { LONG, QUICK, study, type Findings } from "./study.ts";
 import { yearRows } from "./year.ts";
@@ -64,7 +64,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   const seconds = (performance.now() - began) / 1000;
   const provenance = provenanceOf("economics", argv, [flags.seed], null, seconds);
   const sections = sectionsOf(findings, provenanceText(provenance));
-  const arithmetic = { year: yearText(yearRows(flags.seed)), secured: securedText() };
+  const arithmetic = { year: yearText(yearRows(flags.seed)), secured: securedText(), unequal: unequalText() };
   if (flags.json === true) console.log(toJson({ ...findings, ...conclude(findings.rows, EXCEPTIONS), provenance }));
   else console.log(Object.values({ ...sections, ...arithmetic }).join("\n\n"));
   if (flags.write === true) {

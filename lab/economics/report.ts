@@ -5,6 +5,7 @@ import { conclude, resultOf, type Exception, type Row } from "./rows.ts";
 import { SHARES } from "./assumptions.ts";
 import { SECURED } from "./security.ts";
 import type { Findings } from "./study.ts";
+import { UNEQUAL, UNEQUAL_SEATS } from "./unequal.ts";
 import type { YearRow } from "./year.ts";
 
 /** Cents with as many digits as say something. */
@@ -171,6 +172,18 @@ export function securedText(): string {
       `${last}`,
       "0",
       dollars(bonds),
+    ]),
+  );
+}
+
+/** How often a holder of light agents gets a committee, or silences it: arithmetic, the same in every run. */
+export function unequalText(): string {
+  const part = (chance: number): string => `${Number((100 * chance).toPrecision(2))} %`;
+  return markdownTable(
+    ["agents x tokens", "share", "it", ...UNEQUAL_SEATS.map((seats) => `${seats} seats`)],
+    UNEQUAL.flatMap(({ name, share, holds, silences }) => [
+      [name, part(share), "holds", ...holds.map(once)],
+      ["", "", "silences", ...silences.map(part)],
     ]),
   );
 }

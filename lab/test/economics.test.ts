@@ -10,8 +10,9 @@ import { play } from "../economics/episodes.ts";
 import { certain, estimateOf, stratified, sum } from "../economics/estimate.ts";
 import { faultsBetween, readLedger } from "../economics/ledger.ts";
 import { playLife, seatsMissed } from "../economics/lives.ts";
-import { failuresText } from "../economics/report.ts";
+import { failuresText, unequalText } from "../economics/report.ts";
 import { conclude, resultOf, type Row } from "../economics/rows.ts";
+import { hypergeometricTail, seatsToBreak } from "../complexity/committee-odds.ts";
 import {
   APPELLANTS_REWARD,
   DRAWS,
@@ -25,6 +26,7 @@ import {
   slicesOf,
 } from "../economics/security.ts";
 import { CHANGES, POLICIES, study, type Options } from "../economics/study.ts";
+import { UNEQUAL, UNEQUAL_SEATS } from "../economics/unequal.ts";
 import { liveYear, type Career, type YearPolicy } from "../economics/year.ts";
 import { createRandom } from "../../sim/random.ts";
 import { assertAbove, assertAtMost, assertBelow, assertClose } from "../../test/support/assertions.ts";
@@ -136,6 +138,20 @@ describe("economics: the arithmetic", () => {
 
   it("an asker that gains by both appeals ends with exit code 1", () => {
     for (const { strategy } of CHANGES) assert.equal(exitCodeFor({ rows: [row({ strategy })], faults: [] }), 1);
+  });
+
+  it("light agents get the seats for which no heavy one is left: a small registry's committees after appeals are silenced by a fifth", () => {
+    assert.deepEqual(UNEQUAL_SEATS, [4, 7, 13, 19, 27]);
+    const [small, , many, equal, large] = UNEQUAL;
+    assertClose(small!.silences.at(-1), 0.74, 0.005);
+    assertClose(1e4 * small!.holds[2]!, 2, 0.01);
+    for (const [index, n] of UNEQUAL_SEATS.entries()) {
+      const exact = hypergeometricTail(75, 15, n, seatsToBreak(n));
+      assertClose(equal!.silences[index], Number(exact.numerator) / Number(exact.denominator), 1e-6);
+      assertBelow(equal!.silences[index], large!.silences[index]!);
+      assertClose(many!.silences[index]! / large!.silences[index]!, 1, 0.2);
+    }
+    assert.match(unequalText(), /^\| 20 x 1,000 against 50 x 100 \| 20 % \| holds \| once in 36 \|/m);
   });
 
   it("whoever holds all committees holds the first; what somebody appeals against costs more", () => {
