@@ -148,7 +148,7 @@ struct Seed {
     PastRound[] past;
 }
 
-/// @notice An earlier round of a request, as far as a committee depends on it: its agents do not sit again while enough others remain.
+/// @notice An earlier round of a request, as far as a committee depends on it.
 /// @param round as it was when the decision was made
 /// @param committee the seats in order
 /// @param structHash the EIP-712 struct hash of the decision, see `DecisionLib`

@@ -139,17 +139,26 @@ describe("secured requests that slash nobody", () => {
       await refused(setting, committed, "NotOverturned", pair);
   });
 
-  it("SC2: if committees share an agent", async () => {
+  it("SC2: if all but six of the last committee's 19 agents sit again; with seven that are new they lose stake", async () => {
     const setting = await loadFixture(full);
-    const { world, operator, alice, bob } = setting;
+    const { world, operator, alice, bob, slasher } = setting;
     const first = await decide(world, await ask(world, priced()), no);
-    const seated = new Set(first.rounds[0]!.committee.map((seat) => Number(agentOf(seat))));
-    const outside = [...Array(32).keys()].map((index) => index + 1).find((agentId) => !seated.has(agentId));
-    // One agent fewer than seats: the committee of the second appeal takes an earlier agent.
-    await world.registry.connect(operator).startUnbonding(outside, maxStake);
-    await networkHelpers.mine(40);
     const second = await decide(world, await appeal(world, first, world.oracle.connect(alice)), yes);
-    const third = await decide(world, await appeal(world, second, world.oracle.connect(bob)), yes);
-    await refused(setting, await settle(world, third), "NotOverturned");
+    const seated = new Set(second.rounds.flatMap(({ committee }) => committee.map((seat) => Number(agentOf(seat)))));
+    const outside = [...Array(32).keys()].map((index) => index + 1).filter((agentId) => !seated.has(agentId));
+    const leave = async (agents: readonly number[]) => {
+      for (const agentId of agents) await world.registry.connect(operator).startUnbonding(agentId, maxStake);
+      await networkHelpers.mine(40);
+    };
+    const finish = async () =>
+      settle(world, await decide(world, await appeal(world, second, world.oracle.connect(bob)), yes));
+    await leave(outside.slice(7));
+    const snapshot = await networkHelpers.takeSnapshot();
+    const before = await allStake(world);
+    await slasher.submitOverturned(...recordOf(await finish()), 0, 1);
+    expect(await allStake(world)).to.be.below(before);
+    await snapshot.restore();
+    await leave([outside[6]!]);
+    await refused(setting, await finish(), "NotOverturned");
   });
 });
