@@ -67,12 +67,17 @@ library DrawLib {
     /// @dev Leaves one bucket in the bowl.
     /// @param entry the address of its entry
     function _narrow(Bowl memory bowl, uint256 entry) private pure {
-        uint256 lightest = LIGHTEST;
+        uint256[] memory buckets;
+        uint256 word;
         assembly ("memory-safe") {
-            let word := mload(entry)
-            // Its tickets, see `_pick`, and a list of one entry, whose length nobody reads.
-            mstore(add(bowl, 0x80), shl(sub(lightest, and(word, 0xff)), shr(8, word)))
-            mstore(add(bowl, 0xa0), sub(entry, 0x20))
+            // A list of one entry, whose length nobody reads.
+            buckets := sub(entry, 0x20)
+            word := mload(entry)
+        }
+        bowl.buckets = buckets;
+        unchecked {
+            // The number of the bucket is at most LIGHTEST.
+            bowl.tickets = (word >> 8) << (LIGHTEST - uint8(word));
         }
     }
 

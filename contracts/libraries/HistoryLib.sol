@@ -17,8 +17,8 @@ library HistoryLib {
     using SeatLib for Seat;
     using SeatLib for Seat[];
 
-    /// @notice Returns the agents of the rounds that an appeal, or a lack of finality, led away from: the last round of each smaller size (SE3).
-    /// Reverts unless the rounds in `past` lead to the link of this one.
+    /// @notice Returns the agents of the committees that a round reviews: the last one of each smaller size (SE3). Reverts unless the rounds in
+    /// `past` lead to the link of this round.
     /// @param round the round that is to be drawn
     /// @param past the earlier rounds, from the first on; at most MAX_APPEALS + MAX_RETRIES rounds lead to a link that
     /// exists
