@@ -14,7 +14,7 @@ import {
   type Asked,
   type Committed,
 } from "../support/contracts/course.ts";
-import { Currency, packTerms, testKey } from "../support/contracts/typed-data.ts";
+import { Currency, agentOf, packTerms, testKey } from "../support/contracts/typed-data.ts";
 import {
   deployWorld,
   findEvents,
@@ -37,11 +37,13 @@ const shapes = [
   { committeeSize: 7, appeals: 3, retries: 0, seats: 116 },
 ] as const;
 type Shape = (typeof shapes)[number];
-/** One and a half times the largest committee is less; so many sit once each. */
-const agents = 160;
+/** So many that most of them sit once at most: a retry leaves nobody out. */
+const agents = 320;
+/** The most agents that one call serves. */
+const served = 160;
 const gwei = 10n ** 9n;
 const WEEK = 7 * 86_400;
-/** A bound on gas: slightly more than four fifths of the 2^24 gas of a transaction. */
+/** A bound on gas: slightly more than four fifths of the 2^24 gas of a transaction, where no agent sits twice. */
 const worst = 13_600_000n;
 
 const { ethers, networkHelpers } = await hre.network.create({ override: { accounts: { count: agents + 20 } } });
@@ -87,7 +89,8 @@ async function failingWorld(): Promise<World> {
 async function serveAll(world: World, steps: number, earned: bigint): Promise<void> {
   const ids = Array.from({ length: agents }, (_, index) => index + 1);
   const trusted = world.registry.connect(await ethers.getSigner(world.oracle.target));
-  await trusted.recordServices(Currency.Token, servicesOf(ids, steps, earned));
+  for (let first = 0; first < agents; first += served)
+    await trusted.recordServices(Currency.Token, servicesOf(ids.slice(first, first + served), steps, earned));
 }
 
 /**
@@ -131,8 +134,10 @@ describe("the cost of a settlement", () => {
         expect(findEvents(world.settlement, receipt, "RoundPaid")).to.have.length(rounds);
         const [recorded] = findEvents(world.registry, receipt, "ServicesRecorded");
         expect(recorded!.args["services"]).to.have.length(seats);
-        expect(findEvents(world.registry, receipt, event)).to.have.length(seats);
-        expect(receipt.gasUsed).to.be.below(worst);
+        const sitting = new Set(committed.rounds.flatMap(({ committee }) => committee.map(agentOf))).size;
+        expect(findEvents(world.registry, receipt, event)).to.have.length(sitting);
+        // A second seat of an agent costs less than a first one, so seats of as many agents cost no more than this.
+        expect((receipt.gasUsed * BigInt(seats)) / BigInt(sitting)).to.be.below(worst);
       });
     }
   }
