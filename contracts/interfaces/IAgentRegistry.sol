@@ -539,15 +539,14 @@ interface IAgentRegistry {
     function recordServices(Currency currency, Service[] calldata services) external;
 
     /// @notice Draws `size` distinct agents from the registry as it was when the epoch began: each seat goes to one of the agents left
-    /// with a probability proportional to stake x reputation, where the stake of a fresh agent counts half. Where it falls to an excluded
-    /// agent, another one sits whose weight is like its (DR4).
+    /// with a probability proportional to stake x reputation, where the stake of a fresh agent counts half.
     /// @dev The same arguments draw the same committee until the epoch after the next begins; then they revert with `EpochNotKept`.
     /// @dev Reverts with `TooFewAgents` if the epoch has fewer than `size` agents. See docs/spec/draw.md.
     /// @dev Looks at two agents for each seat at most on average, whatever the number of agents and their stakes.
     /// @param seed 32 unpredictable bytes
     /// @param epoch the running epoch or the one before it
     /// @param size number of seats, 0 to 64; 0 yields an empty committee
-    /// @param excluded agents whose seats go to others of their buckets, as long as there are any: those of committees that are reviewed
+    /// @param excluded agents of committees that are reviewed: they are left out as long as they hold at most an eighth of the draw
     /// @return seats one word per seat, see `Seat`
     function committee(
         bytes32 seed,

@@ -291,7 +291,7 @@ interface IDecisionOracle is IAccounts {
     /// back and half of the overturned round's pay. Otherwise the bond pays for the committees that the appeal called, and the
     /// appellant gets the rest back. If no committee answers in time the request ends as Hung, and the bond comes back less the
     /// gas of the call that ends it.
-    /// @dev Agents of the committees that it reviews sit again where no others of their weight are left (SE3).
+    /// @dev Agents of the committees that it reviews sit again where these hold more than an eighth of the draw (SE3).
     /// @param request_ as in the `Requested` event
     /// @param round as in the `DecisionProvisional` event
     /// @param committeeHash keccak256 of the seats' words, concatenated

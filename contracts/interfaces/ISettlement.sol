@@ -128,7 +128,7 @@ interface ISettlement {
     /// @dev The seed of the registry's draw is keccak256(abi.encode(prevrandao of the seed block, requestId, attempt)). The
     /// seed block is the first one, eight or more blocks ahead, with eight blocks of its epoch before it and 16 after it;
     /// that is at most 32 blocks ahead.
-    /// @dev An agent of a smaller committee that this one reviews sits again only if no others of its weight are left (SE3).
+    /// @dev Agents of smaller committees that this one reviews are left out as long as they hold at most an eighth of the draw (SE3).
     /// Reverts with the registry's `TooFewAgents` if the registry has fewer agents than seats.
     /// @param request_ as in the `Requested` event
     /// @param round as in the latest `Requested` or `RequestReopened` event

@@ -12,8 +12,8 @@ library CommitteeLib {
     using RequestTermsLib for RequestTerms;
     using RoundLib for Round;
 
-    /// @notice Returns the seats in order. An agent of a smaller committee whose word this one reviews sits again only if none of its
-    /// weight remains that does not (DR4).
+    /// @notice Returns the seats in order. Agents of smaller committees that this one reviews are left out as long as they hold little of
+    /// the draw's weight (DR4).
     /// @param registry the registry that picks
     /// @param epochBlocks the length of its epochs
     /// @param request a request that waits for a committee's decision

@@ -2,7 +2,7 @@
 pragma solidity 0.8.34;
 
 import {IAgentRegistry} from "../interfaces/IAgentRegistry.sol";
-import {BASE_PROBES, MAX_COMMITTEE, PROBES_PER_DRAWN} from "../types/Limits.sol";
+import {BASE_PROBES, LEFT_OUT_DIVISOR, MAX_COMMITTEE, PROBES_PER_DRAWN} from "../types/Limits.sol";
 import {AgentId, Seat} from "../types/Types.sol";
 import {Candidate, CandidateLib, Candidates} from "./Candidates.sol";
 import {SeatLib} from "./SeatLib.sol";
@@ -10,8 +10,8 @@ import {SeatLib} from "./SeatLib.sol";
 /// @title Draws a committee by exact weights, and looks at two candidates for each seat at most on average
 /// @notice A bucket is picked by its size times its upper bound, a candidate in it by its index; the candidate is accepted with the
 /// probability weight / upper bound, which is more than a half. So each candidate in the bowl is drawn with a probability
-/// proportional to its weight. It then leaves the bowl, so this stays true to the last candidate (DR1, DR2). At last the seats of excluded
-/// candidates go to others of their buckets (DR4).
+/// proportional to its weight. It then leaves the bowl, so this stays true to the last candidate (DR1, DR2). Excluded candidates that are drawn
+/// get no seat as long as they hold a small part of all tickets (DR4).
 library DrawLib {
     using Candidates for Candidates.State;
     using SeatLib for Seat;
@@ -35,7 +35,7 @@ library DrawLib {
     }
 
     /// @notice Draws `size` distinct candidates of the epoch, see `IAgentRegistry.committee`.
-    /// @dev At most `size` + `excluded.length` candidates are drawn, since all but the excluded ones keep a seat.
+    /// @dev At most `size` + `excluded.length` candidates are drawn, since all but the excluded ones get a seat.
     function draw(
         Candidates.State storage candidates,
         uint64 epoch,
@@ -48,36 +48,29 @@ library DrawLib {
         Bowl memory bowl = _fill(candidates, epoch, size, excluded.length);
         bowl.seed = seed;
         uint256[] memory barred = _setOf(excluded);
-        uint256[] memory entries = new uint256[](size);
-        for (uint256 i = 0; i < size; ++i) (committee[i], entries[i]) = _next(candidates, bowl);
-        if (excluded.length == 0) return committee;
-        for (uint256 i = 0; i < size; ++i) {
-            if (!_holds(barred, committee[i])) continue;
-            _narrow(bowl, entries[i]);
-            // Each candidate that is drawn leaves the bucket, so this ends.
-            while (bowl.tickets != 0) {
-                (Seat seat, ) = _next(candidates, bowl);
-                if (_holds(barred, seat)) continue;
-                committee[i] = seat;
-                break;
-            }
-        }
-    }
-
-    /// @dev Leaves one bucket in the bowl.
-    /// @param entry the address of its entry
-    function _narrow(Bowl memory bowl, uint256 entry) private pure {
-        uint256[] memory buckets;
-        uint256 word;
-        assembly ("memory-safe") {
-            // A list of one entry, whose length nobody reads.
-            buckets := sub(entry, 0x20)
-            word := mload(entry)
-        }
-        bowl.buckets = buckets;
+        Seat[] memory aside = new Seat[](excluded.length);
+        uint256 room = excluded.length == 0 ? 0 : bowl.tickets / LEFT_OUT_DIVISOR;
+        uint256 filled = 0;
+        uint256 left = 0;
         unchecked {
-            // The number of the bucket is at most LIGHTEST.
-            bowl.tickets = (word >> 8) << (LIGHTEST - uint8(word));
+            while (filled < size && bowl.tickets != 0) {
+                uint256 tickets = bowl.tickets;
+                Seat seat = _next(candidates, bowl);
+                tickets -= bowl.tickets;
+                if (tickets <= room && _holds(barred, seat)) {
+                    room -= tickets;
+                    aside[left] = seat;
+                    ++left;
+                } else {
+                    committee[filled] = seat;
+                    ++filled;
+                }
+            }
+            // If the bowl is empty, those that were left out sit, too. The order in which they were drawn is a draw by weight (DR4).
+            for (uint256 i = 0; filled < size; ++i) {
+                committee[filled] = aside[i];
+                ++filled;
+            }
         }
     }
 
@@ -117,20 +110,13 @@ library DrawLib {
     /// @dev Draws a candidate by its weight among those in the bowl, and takes it out. A probe reads one storage word, or up to three of
     /// a candidate that has changed since the epoch began. More than half of all probes draw, whatever was drawn before: that
     /// the probes do not suffice is less likely than 2^-256 (DR5).
-    /// @return seat that of the candidate
-    /// @return entry the address of its bucket's entry
-    function _next(
-        Candidates.State storage candidates,
-        Bowl memory bowl
-    ) private view returns (Seat seat, uint256 entry) {
+    function _next(Candidates.State storage candidates, Bowl memory bowl) private view returns (Seat) {
         while (bowl.probes < bowl.maxProbes) {
             unchecked {
                 uint256 random = _random(bowl.seed, bowl.probes);
                 ++bowl.probes;
                 // The low half of the random word picks the candidate (bias below 2^-92), its high half decides about the weight.
-                uint256 bucket;
-                uint256 index;
-                (entry, bucket, index) = _pick(bowl.buckets, uint128(random) % bowl.tickets);
+                (uint256 entry, uint256 bucket, uint256 index) = _pick(bowl.buckets, uint128(random) % bowl.tickets);
                 uint256 place = Candidates.placeOf(bucket, index);
                 uint256[] memory table = bowl.moved;
                 (uint256 slot, uint256 moved) = _find(table, place);
@@ -143,7 +129,7 @@ library DrawLib {
                     (, moved) = _find(table, last);
                     _put(slot, place, moved == 0 ? last : moved);
                 }
-                return (candidate.seat(), entry);
+                return candidate.seat();
             }
         }
         revert IAgentRegistry.ProbesUsedUp(bowl.maxProbes);

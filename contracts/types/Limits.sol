@@ -144,6 +144,8 @@ uint256 constant MAX_AGENTS = (1 << 22) - 1;
 uint256 constant BASE_PROBES = 256;
 /// @dev See `BASE_PROBES`.
 uint256 constant PROBES_PER_DRAWN = 8;
+/// @dev A committee leaves out agents of those that it reviews as long as they hold at most the draw's tickets divided by this (DR4).
+uint256 constant LEFT_OUT_DIVISOR = 8;
 /// @dev Shortest epoch, in blocks: one seed block with what must lie before and after it.
 uint256 constant MIN_EPOCH_BLOCKS = SEED_DELAY + 1 + DRAW_BLOCKS;
 /// @dev Longest epoch, in blocks: a day of 12-second blocks.

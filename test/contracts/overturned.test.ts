@@ -18,7 +18,7 @@ import { allStake, knownTo, overturned, play, priced, settle, type Setting, yes,
 
 const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture } = networkHelpers;
-const { full, many } = settings(ethers);
+const { crowded, full, many } = settings(ethers);
 
 describe("secured requests that slash nobody", () => {
   /** Fails unless the call is refused so and no agent has lost anything. */
@@ -106,7 +106,7 @@ describe("secured requests that slash nobody", () => {
     ["either: nobody could know the answer, or the asker alone", [knownTo(9, 0), knownTo(19, 1)]],
   ] as const)
     it(`SC2: if no more than a third of the seats earned by the decision, of ${name}`, async () => {
-      const setting = await loadFixture(full);
+      const setting = await loadFixture(crowded);
       await refused(setting, await settle(setting.world, await play(setting, [no, ...answers])), "NotOverturned");
     });
 

@@ -46,7 +46,7 @@ const week = 7 * 24 * 3600;
 /** What each appellant gets where gas costs enough: a unit. */
 const reward = fullUnit;
 const gwei = 10n ** 9n;
-const { full, least, many } = settings(ethers);
+const { crowded, full, least, many } = settings(ethers);
 
 describe("secured requests", () => {
   it("SC2, SC3, SC4: whoever captures a first committee loses stake, and the two appellants get a part of it", async () => {
@@ -130,7 +130,7 @@ describe("secured requests", () => {
   });
 
   it("SC2: more than a third of the seats of both larger committees were right before they saw the others' answers", async () => {
-    const setting = await loadFixture(full);
+    const setting = await loadFixture(crowded);
     const committed = await settle(setting.world, await play(setting, [no, knownTo(9, 4), knownTo(19, 7)]));
     await setting.slasher.submitOverturned(...recordOf(committed), 0, 1);
   });

@@ -187,9 +187,16 @@ contract AgentModel is Assertions {
         return _at(agentId, epoch).skill;
     }
 
-    /// @notice Returns the bucket from which an epoch draws the agent (DR1); that of an agent which it does not draw means nothing.
-    function bucketIn(AgentId agentId, uint256 epoch) external view returns (uint256) {
-        return _at(agentId, epoch).bucket;
+    /// @notice Returns how many of these agents an epoch draws from, and how many tickets they have: one in the lightest of ten buckets, twice as
+    /// many in the next.
+    /// @param set bit i stands for agent i
+    function ticketsOf(uint256 set, uint256 epoch) external view returns (uint256 tickets, uint256 heads) {
+        for (uint256 id = 1; id <= _count; ++id) {
+            Change storage change = _at(AgentId.wrap(uint32(id)), epoch);
+            if ((set >> id) & 1 == 0 || !change.drawn) continue;
+            tickets += 1 << (9 - change.bucket);
+            ++heads;
+        }
     }
 
     /// @notice Reverts unless the registry knows the same of each agent.

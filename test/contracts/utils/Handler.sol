@@ -857,25 +857,23 @@ contract Handler is ConclaveTest {
         bytes32 seen = entry.committeeHash;
         if (seen != 0 && seen != SeatLib.hashMemory(committee)) _break("DR3: another committee");
         uint256 earlier = _tool.reviewed(entry.rounds, entry.round.appeals());
-        uint256 again = 0;
+        bool again = false;
         uint256 seats = 0;
         for (uint256 i = 0; i < size; ++i) {
             AgentId id = committee[i].agentId();
             if ((seats >> AgentId.unwrap(id)) & 1 == 1) _break("DR2: an agent has two seats");
             seats |= 1 << AgentId.unwrap(id);
+            if ((earlier >> AgentId.unwrap(id)) & 1 == 1) again = true;
             if (!agents.isDrawn(id, epoch)) _break("DR1: an agent that is not in the draw");
-            if ((earlier >> AgentId.unwrap(id)) & 1 == 1) again |= 1 << agents.bucketIn(id, epoch);
             if (committee[i].skill() != agents.skillIn(id, epoch)) _break("SK7: another skill");
             if (committee[i].skill() != 2) ++done[committee[i].skill() == 1 ? bytes32("skill 1") : bytes32("skill 3")];
         }
-        if (again == 0) return;
+        if (!again) return;
         ++done["sitAgain"];
-        // RE3: an agent of a committee that is reviewed sits only if all others of its bucket do.
-        for (uint256 agent = 1; agent <= AGENTS; ++agent) {
-            AgentId id = AgentId.wrap(uint32(agent));
-            bool isLeft = agents.isDrawn(id, epoch) && ((seats | earlier) >> agent) & 1 == 0;
-            if (isLeft && (again >> agents.bucketIn(id, epoch)) & 1 == 1) _break("RE3: another one was left");
-        }
+        (uint256 tickets, uint256 heads) = agents.ticketsOf(type(uint256).max, epoch);
+        (uint256 held, uint256 reviewed) = agents.ticketsOf(earlier, epoch);
+        // RE3: an agent of a committee that is reviewed sits only if these hold more than an eighth, or seats would stay empty.
+        if (8 * held <= tickets && heads - reviewed >= size) _break("RE3: an agent that could be left out");
     }
 
     /// @dev Notes the state that a commit must have led to (SE4).

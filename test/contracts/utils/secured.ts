@@ -44,11 +44,12 @@ async function makeAgents(ethers: HardhatEthers, count: number, stake: bigint) {
   return { world, operator: operator!, alice: alice!, bob: bob!, stranger: stranger!, slasher };
 }
 
-/** Makes the fixtures: agents at full and at the least stake, and enough for a retry or a third appeal. */
+/** Makes the fixtures: agents at full and at the least stake, enough for a retry or a third appeal, and so many that no agent sits twice (DR4). */
 export const settings = (ethers: HardhatEthers) => ({
   full: () => makeAgents(ethers, 32, maxStake),
   least: () => makeAgents(ethers, 32, minStake),
   many: () => makeAgents(ethers, 71, maxStake),
+  crowded: () => makeAgents(ethers, 104, maxStake),
 });
 
 /** Secured terms at the price of a unit; without a list the whole fee is pay. */

@@ -103,9 +103,13 @@ export function slashOf(stake: bigint): bigint {
   return (stake + 9n) / 10n;
 }
 
+/** A committee leaves out excluded agents as long as they hold at most this part of the draw (DR4). */
+const LEFT_OUT_DIVISOR = 8n;
+
 /**
- * Draws distinct active agents with probability proportional to stake x reputation, halved for a fresh one (DR2). Then the seat of each excluded
- * agent goes to another one of its bucket that neither sits nor is excluded, while there is one (DR4). Same law as the contract's draw, other results.
+ * Draws distinct active agents with probability proportional to stake x reputation, halved for a fresh one (DR2). Excluded agents that are
+ * drawn get no seat as long as they hold at most an eighth of all weight; if seats stay empty, they sit (DR4). Same law as the contract's draw
+ * but for tickets, which round weights up; other results.
  */
 export function drawSeats(
   agents: readonly AgentRecord[],
@@ -113,26 +117,24 @@ export function drawSeats(
   size: number,
   excluded: ReadonlySet<AgentId> = new Set(),
 ): readonly SeatInfo[] {
-  const active = agents.filter((agent) => agent.active);
-  if (active.length < size) throw refused("TooFewAgents", { drawable: active.length, needed: size });
-  const pool = active.toSorted((left, right) => compareHex(left.signer, right.signer));
-  const heaviest = pool.reduce((most, agent) => (weightOf(agent) > most ? weightOf(agent) : most), 0n);
-  const bucketOf = (agent: AgentRecord): number => (heaviest / weightOf(agent)).toString(2).length;
-  const next = (from: readonly AgentRecord[], name: string): AgentRecord => {
-    const total = from.reduce((sum, agent) => sum + weightOf(agent), 0n);
-    let ticket = BigInt(keccak256(utf8(`${seed} ${name}`))) % total;
-    const drawn = from.find((agent) => (ticket -= weightOf(agent)) < 0n);
-    if (drawn === undefined) throw new RangeError("drawSeats: the weights do not add up");
-    pool.splice(pool.indexOf(drawn), 1);
-    return drawn;
-  };
-  const drawn = Array.from({ length: size }, (_, seat) => next(pool, String(seat)));
-  return drawn.map((first, seat) => {
-    const others = pool.filter((agent) => bucketOf(agent) === bucketOf(first) && !excluded.has(agent.agentId));
-    const sits = excluded.has(first.agentId) && others.length > 0 ? next(others, `${seat} again`) : first;
-    // This chain learns nothing: 2 is the skill of a fresh agent.
-    return { agentId: sits.agentId, signer: sits.signer, reputation: sits.reputation, skill: 2 };
-  });
+  const pool = agents.filter((agent) => agent.active).toSorted((left, right) => compareHex(left.signer, right.signer));
+  if (pool.length < size) throw refused("TooFewAgents", { drawable: pool.length, needed: size });
+  const weightOfAll = (): bigint => pool.reduce((sum, agent) => sum + weightOf(agent), 0n);
+  let room = weightOfAll() / LEFT_OUT_DIVISOR;
+  const [drawn, aside]: [AgentRecord[], AgentRecord[]] = [[], []];
+  for (let draw = 0; drawn.length < size && pool.length > 0; draw++) {
+    let ticket = BigInt(keccak256(utf8(`${seed} ${draw}`))) % weightOfAll();
+    const index = pool.findIndex((agent) => (ticket -= weightOf(agent)) < 0n);
+    const [next] = pool.splice(index, 1);
+    if (next === undefined) throw new RangeError("drawSeats: the weights do not add up");
+    const isLeftOut = excluded.has(next.agentId) && weightOf(next) <= room;
+    if (isLeftOut) room -= weightOf(next);
+    (isLeftOut ? aside : drawn).push(next);
+  }
+  // This chain learns nothing: 2 is the skill of a fresh agent.
+  return [...drawn, ...aside]
+    .slice(0, size)
+    .map(({ agentId, signer, reputation }) => ({ agentId, signer, reputation, skill: 2 }));
 }
 
 /** ADR 10: a fresh agent's stake weighs half. Only the proportions count, and no stake is lost to rounding. */
