@@ -1,4 +1,5 @@
 // What `conclave dev` prints for people.
+import { formatDuration } from "../../agents/cli/shared/arguments.ts";
 import { rows } from "../../agents/cli/shared/output.ts";
 import { snippetsFor } from "./snippets.ts";
 import type { DevFacts } from "./start.ts";
@@ -23,7 +24,7 @@ export function renderWorld(facts: DevFacts): string {
     ["its key", `${asker.privateKey} (public: use it on no other chain)`],
     [
       "refunds",
-      `a committee has to decide within the epoch of its draw or the next one: in ${span(committeeSeconds.least)} to ${span(committeeSeconds.most)}; else its question is refunded, or goes to another committee where --retries are left`,
+      `a committee has to decide within the epoch of its draw or the next one: in ${formatDuration(committeeSeconds.least)} to ${formatDuration(committeeSeconds.most)}; else its question is refunded, or goes to another committee where --retries are left`,
     ],
   ]);
   const { shell, typescript, solidity, allow } = snippetsFor(facts);
@@ -34,10 +35,4 @@ export function renderWorld(facts: DevFacts): string {
     `\n// Ask from a contract: install @conclave/contracts (docs/integrating.md says how)\n\n${solidity}`,
     `\n# Let your contract spend from the subscription\n\n${allow}`,
   ].join("\n")}\n\n`;
-}
-
-/** A time in words, such as "2 min 40 s". */
-function span(seconds: number): string {
-  const [minutes, rest] = [Math.floor(seconds / 60), seconds % 60];
-  return [minutes > 0 ? `${minutes} min` : "", rest > 0 || minutes === 0 ? `${rest} s` : ""].filter(Boolean).join(" ");
 }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import { securityOf, securityRows } from "../../agents/cli/request/security.ts";
+import { formatDuration, parseDuration } from "../../agents/cli/shared/arguments.ts";
 import type { TermsFlags } from "../../agents/cli/request/term-options.ts";
 import { requireTakers, termsOf } from "../../agents/cli/request/terms.ts";
 import { canonicalAnswer } from "../../agents/core/request/answer.ts";
@@ -54,6 +55,25 @@ function refusal(change: Partial<TermsFlags>, registry?: readonly Protocol[]): C
 }
 
 describe("command line: terms", () => {
+  it("prints a duration as an option reads it", () => {
+    for (const [seconds, text] of [
+      [0, "0s"],
+      [90, "1m30s"],
+      [1_800, "30m"],
+      [36_000, "10h"],
+      [120_960, "33h36m"],
+      [604_800, "7d"],
+    ] as const)
+      assert.equal(formatDuration(seconds), text);
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 1e9 }), (seconds) =>
+        assert.equal(parseDuration(formatDuration(seconds), "--duration"), seconds),
+      ),
+    );
+    for (const text of ["", "0s", "5", "36m33h", "1h 5m", "-1h", "1.5h"])
+      assert.throws(() => parseDuration(text, "--duration"), { code: "USAGE" }, text);
+  });
+
   it("D16: asks for policies as kind 4 with 2 to 26 options, like the contract", () => {
     const source = readFileSync(join(import.meta.dirname, "../../contracts/types/Limits.sol"), "utf8");
     const constant = (name: string): number => Number(new RegExp(`constant ${name} = ([0-9]+);`).exec(source)?.[1]);
@@ -176,7 +196,7 @@ describe("command line: terms", () => {
   it("SC1: takes security at high assurance, with two appeals whose periods last at most a week together", () => {
     const kind = { kind: "boolean", options: undefined as never, assurance: "high" };
     for (const [change, expected] of [
-      [{ appeals: "2", duration: "33h" }, "secured"],
+      [{ appeals: "2", duration: "33h36m" }, "secured"],
       [{ appeals: "2", duration: "34h" }, "TERMS_INVALID"],
       [{ appeals: "2", retries: "3", duration: "21h" }, "secured"],
       [{ appeals: "2", retries: "3", duration: "22h" }, "TERMS_INVALID"],
@@ -189,7 +209,12 @@ describe("command line: terms", () => {
     }
     for (const [change, field, value, way] of [
       [{ appeals: "1" }, "appeals", "1", /--security secured needs at least --appeals 2/],
-      [{ appeals: "2", duration: "34h" }, "duration", "34h", /the 5 periods .* take at most 2016m/],
+      [
+        { appeals: "2", duration: "34h" },
+        "duration",
+        "34h",
+        /the 5 periods .* may last 7d together; take at most 33h36m$/,
+      ],
     ] as const) {
       const { data, message } = refusal({ ...kind, security: "secured", ...change });
       assert.deepEqual([data["field"], data["value"]], [field, value]);

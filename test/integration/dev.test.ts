@@ -104,7 +104,7 @@ describe("conclave dev", () => {
     assert.deepEqual(running.facts.committeeSeconds, { least: 320, most: 640 });
     assert.match(
       renderWorld(running.facts),
-      /refunds +a committee has to decide [^\n]* in 5 min 20 s to 10 min 40 s; else its question is refunded/,
+      /refunds +a committee has to decide [^\n]* in 5m20s to 10m40s; else its question is refunded/,
     );
   });
 

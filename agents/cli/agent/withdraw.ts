@@ -1,6 +1,6 @@
 import { createOperatorActions } from "../../adapters/chain/operator.ts";
 import { ConclaveError } from "../../core/errors.ts";
-import { formatAmount, parseAddress } from "../shared/arguments.ts";
+import { formatAmount, formatDuration, parseAddress } from "../shared/arguments.ts";
 import type { CommandSpec } from "../shared/command.ts";
 import { operatorFlags, type OperatorFlags } from "../shared/keys.ts";
 import { openOperator } from "../shared/operator.ts";
@@ -29,7 +29,7 @@ export const agentWithdraw: CommandSpec<Options> = {
     if (timestamp < unbondingEnd) {
       throw new ConclaveError(
         "STAKE_MISSING",
-        `Withdraw ${amount}: it is bound until ${utc(unbondingEnd)}; come back in ${unbondingEnd - timestamp} s`,
+        `Withdraw ${amount}: it is bound until ${utc(unbondingEnd)}; come back in ${formatDuration(unbondingEnd - timestamp)}`,
         {
           agentId: record.agentId,
           unbondingEnd,

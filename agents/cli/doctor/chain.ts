@@ -11,7 +11,7 @@ import { LOCAL_CHAINS } from "../../adapters/chain/beacon.ts";
 import { originOf } from "../../adapters/chain/errors.ts";
 import { readChainId, readChainTerms } from "../../adapters/chain/terms.ts";
 import type { Address, Currency } from "../../core/types.ts";
-import { formatAmount, unitOf } from "../shared/arguments.ts";
+import { formatAmount, formatDuration, unitOf } from "../shared/arguments.ts";
 import { chainSource } from "../shared/chain-source.ts";
 import type { CliHost } from "../shared/command.ts";
 import type { AgentChainConfig, DeploymentFile } from "../shared/config.ts";
@@ -227,7 +227,7 @@ function examinePausing({ pausing, unpausing, closed }: Roles): Finding {
 }
 
 function shown({ account, delaySeconds, isContract }: Holder): string {
-  return `${account} (${isContract ? "contract" : "account"}, ${delaySeconds === 0 ? "no delay" : `delay ${delaySeconds} s`})`;
+  return `${account} (${isContract ? "contract" : "account"}, ${delaySeconds === 0 ? "no delay" : `delay ${formatDuration(delaySeconds)}`})`;
 }
 
 function examineTokens(contracts: Contracts, reader: DeploymentReader): Promise<Check> {

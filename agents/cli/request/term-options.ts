@@ -8,7 +8,15 @@ import { protocols } from "../../core/protocols/index.ts";
 import { usesTerm, type KindTerm } from "../../core/request/kinds.ts";
 import { defaultTerms } from "../../core/request/terms.ts";
 import { ANSWER_KINDS, ASSURANCES, CURRENCIES, NON_ANSWER_TERMS, SECURITIES, type Terms } from "../../core/types.ts";
-import { parseAmount, parseChoice, parseDuration, parseInteger, unitOf, type Unit } from "../shared/arguments.ts";
+import {
+  formatDuration,
+  parseAmount,
+  parseChoice,
+  parseDuration,
+  parseInteger,
+  unitOf,
+  type Unit,
+} from "../shared/arguments.ts";
 import type { OptionSpec } from "../shared/command.ts";
 
 /** What reading a term can depend on. */
@@ -25,6 +33,9 @@ interface TermOption<Term> extends OptionSpec {
   read(text: string, option: string, context: TermContext): Term;
 }
 
+const SHORTEST = formatDuration(limits.minDurationSeconds);
+const LONGEST = formatDuration(limits.maxDurationSeconds);
+const LONGEST_DELAY = formatDuration(limits.maxDelaySeconds);
 /** Largest tolerance that the bits of the term hold. */
 const MAX_TOLERANCE = (1n << BigInt(placeOf(LAYOUTS.requestTerms, "tolerance").bits)) - 1n;
 
@@ -76,14 +87,14 @@ const TERM_OPTIONS = {
   },
   duration: {
     flags: "--duration <duration>",
-    description: "time for a committee to decide, and for an appeal, e.g. 30m, 2h or 1d; 30m to 7d",
-    default: "30m",
+    description: `time for a committee to decide, and for an appeal, e.g. 30m, 2h or 1d; ${SHORTEST} to ${LONGEST}`,
+    default: SHORTEST,
     read: (text, option) => boundedDuration(text, option),
   },
   delay: {
     flags: "--delay <duration>",
     description:
-      "time before the first committee is called, e.g. 3d, for a question about what is still to come; at most 30d; takes one of --retries (default: at once)",
+      `time before the first committee is called, e.g. 3d, for a question about what is still to come; at most ${LONGEST_DELAY}; takes one of --retries (default: at once)`,
     read: (text, option) => boundedDelay(text, option),
   },
   appeals: {
@@ -186,14 +197,14 @@ function findProtocol(id: string, registry: readonly Protocol[]): Protocol {
 function boundedDuration(text: string, option: string): number {
   const duration = parseDuration(text, option);
   if (duration < limits.minDurationSeconds)
-    throw invalidTerm("duration", text, "30m is the shortest: committees must be able to answer in it");
-  if (duration > limits.maxDurationSeconds) throw invalidTerm("duration", text, "7d is the longest");
+    throw invalidTerm("duration", text, `${SHORTEST} is the shortest: committees must be able to answer in it`);
+  if (duration > limits.maxDurationSeconds) throw invalidTerm("duration", text, `${LONGEST} is the longest`);
   return duration;
 }
 
 function boundedDelay(text: string, option: string): number {
   const delay = parseDuration(text, option);
-  if (delay > limits.maxDelaySeconds) throw invalidTerm("delay", text, "30d is the longest");
+  if (delay > limits.maxDelaySeconds) throw invalidTerm("delay", text, `${LONGEST_DELAY} is the longest`);
   return delay;
 }
 

@@ -7,7 +7,7 @@ import { KIND_RULES, usesTerm, type KindTerm } from "../../core/request/kinds.ts
 import { anybody } from "../../core/request/refusal.ts";
 import { committeeSizeAfter, seatsOfAll } from "../../core/request/rounds.ts";
 import { ANSWER_KINDS, type Address, type Attempt, type RequestId, type Terms } from "../../core/types.ts";
-import type { Unit } from "../shared/arguments.ts";
+import { formatDuration, type Unit } from "../shared/arguments.ts";
 import { meaningOf } from "../shared/protocol-words.ts";
 import { invalidTerm, readTerms, type TermsFlags } from "./term-options.ts";
 
@@ -141,7 +141,7 @@ function checkSecurity(terms: Terms, flags: TermsFlags): void {
     throw invalidTerm(
       "duration",
       flags.duration,
-      `the ${periods} periods of a secured request may last 7d together; take at most ${Math.floor(limits.maxDurationSeconds / periods / 60)}m`,
+      `the ${periods} periods of a secured request may last ${formatDuration(limits.maxDurationSeconds)} together; take at most ${formatDuration(Math.floor(limits.maxDurationSeconds / periods))}`,
     );
 }
 

@@ -16,8 +16,10 @@ const MAX_COMMISSION = 500_000n;
 
 const DECIMAL = /^(\d{1,60})(?:\.(\d{1,60}))?$/;
 const ISO_TIME = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d)?Z)?$/;
-const DURATION = /^(\d{1,9})(s|m|h|d)$/;
-const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
+const DURATION = /^(?=\d)(?:(\d{1,9})d)?(?:(\d{1,9})h)?(?:(\d{1,9})m)?(?:(\d{1,9})s)?$/;
+const DAY = 86_400;
+/** Seconds of a day, an hour, a minute and a second, as `DURATION` names them. */
+const UNITS = [DAY, 3_600, 60, 1] as const;
 
 /** Reads an amount such as "12.5" tokens, in the smallest units. Throws USAGE. */
 export function parseAmount(text: string, unit: Unit, option: string): bigint {
@@ -42,13 +44,19 @@ export function unitOf(currency: Currency, feeToken: Unit): Unit {
   return currency === "token" ? feeToken : COIN;
 }
 
-/** Reads a duration such as "90s", "10m", "2h" or "1d", in seconds. Throws USAGE. */
+/** Reads a duration such as "90s", "10m", "33h36m" or "1d", in seconds. Throws USAGE. */
 export function parseDuration(text: string, option: string): number {
-  const [, count, unit] = DURATION.exec(text) ?? [];
-  const seconds = Number(count) * (SECONDS[unit ?? ""] ?? Number.NaN);
-  if (!Number.isSafeInteger(seconds) || seconds === 0)
-    throw usage(option, text, "give a duration such as 90s, 10m, 2h or 1d");
+  const [, ...counts] = DURATION.exec(text) ?? [];
+  const seconds = UNITS.reduce((sum, size, place) => sum + Number(counts[place] ?? 0) * size, 0);
+  if (seconds === 0) throw usage(option, text, "give a duration such as 90s, 10m, 2h, 33h36m or 1d");
   return seconds;
+}
+
+/** Formats whole seconds as `parseDuration` reads them, e.g. "33h36m"; in days if they are whole days. */
+export function formatDuration(seconds: number): string {
+  if (seconds > 0 && seconds % DAY === 0) return `${seconds / DAY}d`;
+  const parts = [`${Math.floor(seconds / 3_600)}h`, `${Math.floor((seconds % 3_600) / 60)}m`, `${seconds % 60}s`];
+  return parts.filter((part) => !part.startsWith("0")).join("") || "0s";
 }
 
 /** Reads a time in UTC, or a duration before now, in Unix seconds. Throws USAGE. */
