@@ -149,6 +149,33 @@ describe("a sample of the planted faults", () => {
   });
 });
 
+describe("an option of request that is wrong by itself", () => {
+  for (const [flags, code, ...parts] of [
+    [["--kind", "bad"], "USAGE", '--kind: "bad"', "boolean, choice, number, text, policies"],
+    [["--kind", "choice"], "TERMS_INVALID", "--kind choice needs --options N"],
+    [["--committee", "3"], "USAGE", '--committee: "3"', "from 4 to 64"],
+    [["--protocol", "bad"], "PROTOCOL_UNKNOWN", '"bad"', "mbft, mbft-bayesian"],
+    [["--currency", "usd"], "USAGE", '--currency: "usd"', "token, native"],
+    [["--fee", "free"], "USAGE", '--fee: "free"', "such as 12.5"],
+    [["--duration", "long"], "USAGE", '--duration: "long"', "such as 90s"],
+    [["--duration", "8d"], "TERMS_INVALID", 'duration = "8d"', "7d is the longest"],
+    [["--finality", "95"], "TERMS_INVALID", 'finality = "95"', "--appeals 1"],
+    [["--security", "some"], "USAGE", '--security: "some"', "none, secured"],
+    [["--subscription", "mine"], "USAGE", '--subscription: "mine"', "1 or more"],
+    [["--source", "none.txt", "http://example.com/"], "USAGE", '--source: "http://example.com/"', "https only"],
+    [["--source", "none.txt", "--registry", "0x1"], "USAGE", '--registry: "0x1"', "20-byte address"],
+    [["--chain-id", "main"], "USAGE", '--chain-id: "main"', "from 1 to"],
+    [["--rpc", "localhost"], "CONFIG_INVALID", "--rpc", "http or https URL"],
+    [["--question", ""], "TERMS_INVALID", "question"],
+  ] as const)
+    it(`is told before any file or chain is read: ${flags.join(" ")}`, async () => {
+      const args = ["--question", "Is 2 more than 1?", "--kind", "boolean", "--deployment", "none.json"];
+      const failure = await cli.failure("request", ...args, ...flags);
+      assert.equal(failure.code, code, failure.message);
+      for (const part of parts) assert.ok(failure.message.includes(part), failure.message);
+    });
+});
+
 describe("a mistyped option", () => {
   it("is refused on one line with the option that may be meant", async () => {
     const { code, stderr } = await cli.run(["doctor", "--dirr", "x"]);

@@ -22,7 +22,10 @@ export interface QuestionSources {
 
 /** SG1: names the sources in the question, files by their content. Throws USAGE. */
 export async function readSources(text: string, sources: readonly string[], host: CliHost): Promise<QuestionSources> {
-  const named = await Promise.all(sources.map(async (source) => (isName(source) ? source : readBlock(source, host))));
+  const isNamed = sources.map(isName);
+  const named = await Promise.all(
+    sources.map(async (source, place) => (isNamed[place] ? source : readBlock(source, host))),
+  );
   const blocks = named.filter((one) => typeof one !== "string");
   const names = named.map((one) => (typeof one === "string" ? one : cidString(sha256(one))));
   return {

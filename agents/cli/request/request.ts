@@ -5,9 +5,9 @@ import { limits } from "../../core/limits.ts";
 import { seatsOfAll } from "../../core/request/rounds.ts";
 import type { Terms } from "../../core/types.ts";
 import { accountFlags, openAccount, requireFunds, type AccountFlags } from "../shared/account.ts";
-import { formatAmount, parseSubscriptionId, unitOf } from "../shared/arguments.ts";
+import { formatAmount, parseSubscriptionId, unitOf, type Unit } from "../shared/arguments.ts";
 import { createAuditReader } from "../shared/audit-reader.ts";
-import { findChain } from "../shared/chain-source.ts";
+import { findChain, readChainFlags } from "../shared/chain-source.ts";
 import { unequalWeights } from "./capture.ts";
 import { whyUndecided } from "./why-undecided.ts";
 import type { CommandSpec } from "../shared/command.ts";
@@ -48,14 +48,17 @@ export const request: CommandSpec<Options> = {
     ...accountFlags,
   ],
   run: async ({ options, host, tell }) => {
+    // Before anything is read: what the options themselves say. How many decimals a fee may have, the chain says.
+    const asked = termsOf(options, ANY_TOKEN);
+    const subscriptionId = subscriptionOf(options);
+    readChainFlags(options, host);
+    const sources = await readSources(options.question, options.source ?? [], host);
+    requireTakers(asked, sources.question);
     const source = await findChain(options, host);
     const chain = await createAuditReader(source, host.signal);
     const chainTerms = await readChainTerms(source, host.signal);
     const terms = await withFee(termsOf(options, chainTerms.feeToken), options, chainTerms, host.signal);
     requireOneToken(terms, chainTerms);
-    const subscriptionId = subscriptionOf(options);
-    const sources = await readSources(options.question, options.source ?? [], host);
-    requireTakers(terms, sources.question);
     requireAgents(terms, chainTerms);
     const [agents, appealUnit] = await Promise.all([
       chain.agents(host.signal),
@@ -109,6 +112,9 @@ export const request: CommandSpec<Options> = {
     }
   },
 };
+
+/** Takes every amount that the option does, before the chain tells of its token. */
+const ANY_TOKEN: Unit = { symbol: "tokens", decimals: 60 };
 
 /** Returns the terms with the given fee, or with the least that the oracle takes. */
 async function withFee(terms: Terms, { fee }: Options, chainTerms: ChainTerms, signal: AbortSignal): Promise<Terms> {

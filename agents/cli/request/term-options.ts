@@ -93,8 +93,7 @@ const TERM_OPTIONS = {
   },
   delay: {
     flags: "--delay <duration>",
-    description:
-      `time before the first committee is called, e.g. 3d, for a question about what is still to come; at most ${LONGEST_DELAY}; takes one of --retries (default: at once)`,
+    description: `time before the first committee is called, e.g. 3d, for a question about what is still to come; at most ${LONGEST_DELAY}; takes one of --retries (default: at once)`,
     read: (text, option) => boundedDelay(text, option),
   },
   appeals: {
@@ -189,7 +188,7 @@ function findProtocol(id: string, registry: readonly Protocol[]): Protocol {
   const known = registry.map((protocol) => protocol.id).join(", ");
   throw new ConclaveError(
     "PROTOCOL_UNKNOWN",
-    `Choose a protocol: ${JSON.stringify(id)} is unknown; known are ${known}`,
+    `Choose a --protocol: ${JSON.stringify(id)} is unknown; known are ${known}`,
     { protocol: id, known },
   );
 }

@@ -75,28 +75,39 @@ function weiOf(gwei: number): bigint {
   return BigInt(Math.round(gwei * 1e9));
 }
 
+/** Reads what flags and the variable say of the chain by themselves, before a file or a node is asked. Throws USAGE or CONFIG_INVALID. */
+export function readChainFlags({ rpc, chainId, oracle, registry }: ChainFlags, { environment }: CliHost) {
+  const rpcUrl = rpc ?? environment["CONCLAVE_RPC"];
+  if (rpcUrl !== undefined) requireHttp(rpcUrl);
+  return {
+    rpcUrl,
+    chainId: chainId === undefined ? undefined : parseChainId(chainId),
+    oracle: oracle === undefined ? undefined : parseAddress(oracle, "--oracle"),
+    registry: registry === undefined ? undefined : parseAddress(registry, "--registry"),
+  };
+}
+
+function requireHttp(rpcUrl: string): void {
+  if (URL.canParse(rpcUrl) && /^https?:/.test(rpcUrl)) return;
+  throw new ConclaveError(
+    "CONFIG_INVALID",
+    "Read the RPC URL: it is no http or https URL; correct --rpc or CONCLAVE_RPC",
+    { field: "rpc" },
+  );
+}
+
 /** Finds the chain as `findChain` does, in the form of the config file. */
 export async function findChainConfig(flags: ChainFlags, host: CliHost): Promise<AgentChainConfig> {
+  const given = readChainFlags(flags, host);
   const base = await findBase(flags, host);
-  const rpcUrl =
-    flags.rpc ??
-    host.environment["CONCLAVE_RPC"] ??
-    base?.rpcUrl ??
-    (base?.chainId === LOCAL_CHAIN ? LOCAL_RPC : undefined);
-  const oracle = flags.oracle === undefined ? base?.oracle : parseAddress(flags.oracle, "--oracle");
-  const registry = flags.registry === undefined ? base?.registry : parseAddress(flags.registry, "--registry");
+  const rpcUrl = given.rpcUrl ?? base?.rpcUrl ?? (base?.chainId === LOCAL_CHAIN ? LOCAL_RPC : undefined);
+  const oracle = given.oracle ?? base?.oracle;
+  const registry = given.registry ?? base?.registry;
   if (rpcUrl === undefined) throw missing("--rpc URL (or the variable CONCLAVE_RPC)");
-  if (!URL.canParse(rpcUrl) || !/^https?:/.test(rpcUrl)) {
-    throw new ConclaveError(
-      "CONFIG_INVALID",
-      "Read the RPC URL: it is no http or https URL; correct --rpc or CONCLAVE_RPC",
-      { field: "rpc" },
-    );
-  }
+  requireHttp(rpcUrl);
   if (oracle === undefined) throw missing("--oracle ADDRESS");
   if (registry === undefined) throw missing("--registry ADDRESS");
-  const wanted = flags.chainId === undefined ? base?.chainId : parseChainId(flags.chainId);
-  const chainId = wanted ?? (await readChainId(rpcUrl, host.signal));
+  const chainId = given.chainId ?? base?.chainId ?? (await readChainId(rpcUrl, host.signal));
   const { finalityDepth, pollIntervalMs, maxFeePerGasGwei, maxPriorityFeePerGasGwei } = { ...defaults, ...base };
   const habits = { finalityDepth, pollIntervalMs, maxFeePerGasGwei, maxPriorityFeePerGasGwei };
   return { rpcUrl, chainId, oracle, registry, deploymentBlock: base?.deploymentBlock ?? 0, ...habits };
