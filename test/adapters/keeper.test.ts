@@ -123,6 +123,10 @@ describe("a keeper that settles", () => {
     keeper.see(finalRequest(1), 0n);
     await pass(10 * (WAIT_MS + TURN_MS));
     assert.deepEqual(calls, [[1], [1], [1]]);
+    // The next block finds it final, and nobody tells when others have settled it: it is not remembered.
+    keeper.block();
+    await pass(3 * TICK_MS);
+    assert.deepEqual(keeper.unsettled(0n), []);
     stop();
   });
 

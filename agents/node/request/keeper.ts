@@ -89,7 +89,8 @@ export function createKeeper(
   const tick = async (): Promise<void> => {
     const head = await ports.chain.head(lifetime);
     const now = ports.clock.now();
-    const entries = [...kept.values()].filter(({ paid }) => paid < MOST_PAID_REFUSALS);
+    for (const [id, entry] of kept) if (isSpent(entry) && isFinal(entry.progress)) kept.delete(id);
+    const entries = [...kept.values()].filter((entry) => !isSpent(entry));
     for (const entry of entries) {
       const { progress } = entry;
       const action = dueOf(progress, head);
@@ -221,10 +222,15 @@ function createWaker(ports: KeeperPorts, lifetime: AbortSignal): Keeper["wake"] 
   };
 }
 
-/** True if the request waits (SE25), and nothing is due before the chain has another block. */
-function isResting({ progress, due }: KeptRequest): boolean {
-  const awaited = awaitedOf(progress);
-  return due === null && awaited !== null && isWaiting(awaited);
+/** SE28: true if the request is left to others. No event tells that they have settled it, so a final one is forgotten. */
+function isSpent({ paid }: KeptRequest): boolean {
+  return paid >= MOST_PAID_REFUSALS;
+}
+
+/** True if the request waits (SE25) or is left to others, and nothing is due before the chain has another block. */
+function isResting(entry: KeptRequest): boolean {
+  const awaited = awaitedOf(entry.progress);
+  return isSpent(entry) || (entry.due === null && awaited !== null && isWaiting(awaited));
 }
 
 /** Returns the request if its settlement is due. */
