@@ -5,6 +5,7 @@ import type { Cursor } from "../ports/chain.ts";
 import { maxRecordBytes, type Journal, type JournalFactory } from "../ports/journal.ts";
 
 const NAME = "cursor";
+const DRAFT = "cursor-new";
 /** CE11: the names of removed journals, and never fewer: about 60 bytes for each attempt that this agent sat in. */
 const ENDED = "ended";
 /** Blocks between two stored positions while nothing happens. */
@@ -73,11 +74,17 @@ export async function openCursor(journals: JournalFactory): Promise<StoredCursor
   await remove(last?.done ?? []);
   const position = last?.position ?? null;
   const kept = new Map(last?.kept ?? []);
-  // Start afresh with one record, so that the file stays small.
-  await journals.remove(NAME);
+  // Start afresh with one record, so that the file stays small. The old file stays until the new one has the record.
+  await journals.remove(DRAFT);
+  const draft = await journals.open(DRAFT);
+  try {
+    if (position !== null) await draft.append(encodeEntry({ position, done: [], kept }));
+  } finally {
+    await draft.close();
+  }
+  await journals.rename(DRAFT, NAME);
   const file = await openRecords(journals, NAME);
   const write = (entry: Entry): Promise<void> => file.append(encodeEntry(entry));
-  if (position !== null) await write({ position, done: [], kept });
   const arrivedAfter = new Map<RequestId, Cursor | null>();
   const keep = createKept(kept);
   const retired = new Map<string, bigint>();

@@ -25,4 +25,6 @@ export interface JournalFactory {
   open(name: string): Promise<Journal>;
   list(): Promise<readonly string[]>;
   remove(name: string): Promise<void>;
+  /** Gives a closed journal another name, in place of the journal that has it, at once: a crash leaves one of the two. */
+  rename(name: string, to: string): Promise<void>;
 }

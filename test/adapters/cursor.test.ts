@@ -54,6 +54,31 @@ describe("the stored cursor", () => {
     assert.deepEqual(await journals.list(), ["cursor", "ended"]);
   });
 
+  it("keeps its position if a start is killed, or the disk is full, at any step", async () => {
+    const journals = createMemoryJournals();
+    await (await openCursor(journals)).advance(at(10), [], [], none);
+    for (const step of ["open", "append", "rename"] as const) {
+      journals.crash();
+      const fail = (): never => {
+        throw new Error("killed");
+      };
+      const failing: MemoryJournals = {
+        ...journals,
+        open: async (name) => {
+          if (name !== "cursor-new") return journals.open(name);
+          if (step === "open") fail();
+          const journal = await journals.open(name);
+          return step === "append" ? { ...journal, append: async () => fail() } : journal;
+        },
+        rename: step === "rename" ? async () => fail() : journals.rename,
+      };
+      await assert.rejects(openCursor(failing), /killed/, step);
+      journals.crash();
+      assert.equal((await openCursor(journals)).position?.blockNumber, 10n, step);
+      assert.deepEqual(await journals.list(), ["cursor", "ended"]);
+    }
+  });
+
   it("CE11: knows for good which journals it has removed, also after a crash in between and while the disk was full", async () => {
     const journals = await withJournal();
     let fails: "ended" | "removal" | null = "ended";

@@ -105,6 +105,20 @@ function lifeCycle(test: Test): void {
     assert.deepEqual((await reopen(journals, "b")).records, []);
   });
 
+  test("renames in place of another", async ({ journals }) => {
+    await write(journals, "a", ["old"]);
+    await write(journals, "b", ["new"]);
+    const opened = await journals.open("a");
+    await assert.rejects(journals.rename("b", "a"), withCode("JOURNAL_LOCKED"));
+    await assert.rejects(journals.rename("a", "c"), withCode("JOURNAL_LOCKED"));
+    await opened.close();
+    await journals.rename("b", "a");
+    assert.deepEqual(await journals.list(), ["a"]);
+    assert.deepEqual((await reopen(journals, "a")).records, ["new"]);
+    await assert.rejects(journals.rename("b", "a"), Error);
+    await assert.rejects(journals.rename("a", "../a"), RangeError);
+  });
+
   test("refuses an invalid name, a record that is too large, and a second opening", async ({ journals }) => {
     for (const name of ["", "../a", "A", "a.b", "a".repeat(81)]) await assert.rejects(journals.open(name), RangeError);
     const journal = await journals.open("a");

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, open, readdir, stat, unlink, type FileHandle } from "node:fs/promises";
+import { mkdir, open, readdir, rename, stat, unlink, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 
 import { ConclaveError } from "../../core/errors.ts";
@@ -65,6 +65,18 @@ export function createFileJournals(directory: string): JournalFactory {
       enter(name);
       try {
         await unlink(join(directory, name + SUFFIX)).catch(absentAs(undefined));
+        await syncDirectory(directory);
+      } finally {
+        leave(name);
+      }
+    },
+
+    async rename(name, to) {
+      checkJournalName(to);
+      enter(name);
+      try {
+        if (opened.has(to)) throw locked(join(directory, to + SUFFIX));
+        await rename(join(directory, name + SUFFIX), join(directory, to + SUFFIX));
         await syncDirectory(directory);
       } finally {
         leave(name);

@@ -74,6 +74,14 @@ export function createMemoryJournals(): MemoryJournals {
       if (opened.has(name)) throw locked(name);
       stored.delete(name);
     },
+    async rename(name, to) {
+      checkJournalName(to);
+      if (opened.has(name) || opened.has(to)) throw locked(opened.has(name) ? name : to);
+      const pieces = stored.get(name);
+      if (pieces === undefined) throw new Error(`journal ${name} does not exist`);
+      stored.delete(name);
+      stored.set(to, pieces);
+    },
     crash() {
       life++;
       opened.clear();
