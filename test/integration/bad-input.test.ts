@@ -165,6 +165,8 @@ describe("an option of request that is wrong by itself", () => {
     [["--source", "none.txt", "http://example.com/"], "USAGE", '--source: "http://example.com/"', "https only"],
     [["--source", "none.txt", "--registry", "0x1"], "USAGE", '--registry: "0x1"', "20-byte address"],
     [["--chain-id", "main"], "USAGE", '--chain-id: "main"', "from 1 to"],
+    [["--max-fee-per-gas", "0"], "USAGE", '--max-fee-per-gas: "0"', "0.001 to 1000000"],
+    [["--max-fee-per-gas", "1e3"], "USAGE", '--max-fee-per-gas: "1e3"', "0.001 to 1000000"],
     [["--rpc", "localhost"], "CONFIG_INVALID", "--rpc", "http or https URL"],
     [["--question", ""], "TERMS_INVALID", "question"],
   ] as const)

@@ -3,11 +3,12 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { parseEther } from "viem";
+import { parseEther, parseGwei, toHex } from "viem";
 import { tokenAbi } from "@conclave/contracts/abi";
 import { give } from "../../agents/adapters/chain/faucet.ts";
 import { openKeystore } from "../../agents/adapters/keystore/keystore.ts";
 import { runCli } from "../../agents/cli/run-cli.ts";
+import { KEYSTORE_FILE } from "../../agents/cli/shared/config.ts";
 import { waitForDecision } from "../../agents/cli/shared/wait.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import type { Address } from "../../agents/core/types.ts";
@@ -78,6 +79,21 @@ describe("command line: accounts", () => {
     assert.equal(await tokensOf(address), parseEther("10007.5"));
     for (const wrong of [[], [address, "--keystore", "new.json"], ["0x12"]])
       assert.equal((await cli.failure("account", "fund", ...wrong, ...chain)).code, "USAGE", wrong.join(" "));
+  });
+
+  it("pays for gas at most what --max-fee-per-gas says, without an agent's folder", async (test) => {
+    await accountOf("dear", 0n);
+    const keystore = join("dear", KEYSTORE_FILE);
+    const create = ["subscription", "create", "--keystore", keystore, "--deployment", "deployment.json"];
+    const proxied = [...create, "--rpc", harness.options.rpcUrl];
+    harness.proxy.intercept = ({ method }) =>
+      method === "eth_maxPriorityFeePerGas" ? ({ result: toHex(parseGwei("501")) } as never) : null;
+    test.after(() => (harness.proxy.intercept = () => null));
+    const { code, data, message } = await cli.failure(...proxied);
+    assert.deepEqual([code, data["most"]], ["GAS_TOO_DEAR", "500"]);
+    assert.match(message, /--max-fee-per-gas/);
+    assert.equal((await cli.failure(...proxied, "--max-fee-per-gas", "500.5")).data["most"], "500.5");
+    assert.equal((await cli.run([...proxied, "--max-fee-per-gas", "600"])).code, 0);
   });
 
   it("gives nothing away on a chain that is not local", async () => {

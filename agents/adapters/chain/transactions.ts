@@ -330,7 +330,7 @@ function tooDear(
   const [asked, most] = [formatGwei(market.maxFeePerGas), formatGwei(maxFeePerGas)];
   return new ConclaveError(
     "GAS_TOO_DEAR",
-    `${doing}: the node asks for up to ${asked} gwei per gas, and at most ${most} are paid; wait, or raise chain.maxFeePerGasGwei`,
+    `${doing}: the node asks for up to ${asked} gwei per gas, and at most ${most} are paid; wait, or raise that (chain.maxFeePerGasGwei of an agent, --max-fee-per-gas of a command)`,
     { asked, most },
   );
 }

@@ -7,7 +7,7 @@ import type { Keys } from "../../adapters/keystore/keys.ts";
 import { openKeystore } from "../../adapters/keystore/keystore.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Address, Currency } from "../../core/types.ts";
-import type { OperatorActions } from "../../ports/chain.ts";
+import { MAX_FEE_PER_GAS_GWEI, type OperatorActions } from "../../ports/chain.ts";
 import { formatAmount, unitOf } from "./arguments.ts";
 import { chainFlags, findChain, type ChainFlags } from "./chain-source.ts";
 import type { CliHost, OptionSpec } from "./command.ts";
@@ -23,6 +23,10 @@ export interface AccountFlags extends ChainFlags {
 export const accountFlags: readonly OptionSpec[] = [
   { flags: "--keystore <file>", description: "account that acts and pays (default: that of the agent's folder)" },
   passwordFlag,
+  {
+    flags: "--max-fee-per-gas <gwei>",
+    description: `most that a unit of gas may cost: while the node asks for more, nothing is sent (default: that of the agent's folder, else ${MAX_FEE_PER_GAS_GWEI})`,
+  },
   ...chainFlags,
 ];
 

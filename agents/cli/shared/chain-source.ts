@@ -5,7 +5,8 @@ import { readChainId } from "../../adapters/chain/terms.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import { MAX_FEE_PER_GAS_GWEI, MAX_PRIORITY_FEE_PER_GAS_GWEI } from "../../ports/chain.ts";
 import type { Address } from "../../core/types.ts";
-import { parseAddress, parseInteger } from "./arguments.ts";
+import { chainConfigSchema } from "../../node/config.ts";
+import { parseAddress, parseInteger, usage } from "./arguments.ts";
 import type { CliHost, OptionSpec } from "./command.ts";
 import {
   CONFIG_FILE,
@@ -23,6 +24,8 @@ export interface ChainFlags {
   readonly chainId?: string;
   readonly oracle?: string;
   readonly registry?: string;
+  /** Of commands that send transactions. */
+  readonly maxFeePerGas?: string;
 }
 
 export const deploymentFlag: OptionSpec = {
@@ -76,7 +79,8 @@ function weiOf(gwei: number): bigint {
 }
 
 /** Reads what flags and the variable say of the chain by themselves, before a file or a node is asked. Throws USAGE or CONFIG_INVALID. */
-export function readChainFlags({ rpc, chainId, oracle, registry }: ChainFlags, { environment }: CliHost) {
+export function readChainFlags(flags: ChainFlags, { environment }: CliHost) {
+  const { rpc, chainId, oracle, registry, maxFeePerGas } = flags;
   const rpcUrl = rpc ?? environment["CONCLAVE_RPC"];
   if (rpcUrl !== undefined) requireHttp(rpcUrl);
   return {
@@ -84,7 +88,14 @@ export function readChainFlags({ rpc, chainId, oracle, registry }: ChainFlags, {
     chainId: chainId === undefined ? undefined : parseChainId(chainId),
     oracle: oracle === undefined ? undefined : parseAddress(oracle, "--oracle"),
     registry: registry === undefined ? undefined : parseAddress(registry, "--registry"),
+    maxFeePerGasGwei: maxFeePerGas === undefined ? undefined : parseMaxFeePerGas(maxFeePerGas),
   };
+}
+
+function parseMaxFeePerGas(text: string): number {
+  const { success, data } = chainConfigSchema.shape.maxFeePerGasGwei.safeParse(/^[\d.]+$/.test(text) && Number(text));
+  if (!success) throw usage("--max-fee-per-gas", text, "give gwei, from 0.001 to 1000000");
+  return data;
 }
 
 function requireHttp(rpcUrl: string): void {
@@ -108,7 +119,8 @@ export async function findChainConfig(flags: ChainFlags, host: CliHost): Promise
   if (oracle === undefined) throw missing("--oracle ADDRESS");
   if (registry === undefined) throw missing("--registry ADDRESS");
   const chainId = given.chainId ?? base?.chainId ?? (await readChainId(rpcUrl, host.signal));
-  const { finalityDepth, pollIntervalMs, maxFeePerGasGwei, maxPriorityFeePerGasGwei } = { ...defaults, ...base };
+  const { finalityDepth, pollIntervalMs, maxPriorityFeePerGasGwei, ...usual } = { ...defaults, ...base };
+  const maxFeePerGasGwei = given.maxFeePerGasGwei ?? usual.maxFeePerGasGwei;
   const habits = { finalityDepth, pollIntervalMs, maxFeePerGasGwei, maxPriorityFeePerGasGwei };
   return { rpcUrl, chainId, oracle, registry, deploymentBlock: base?.deploymentBlock ?? 0, ...habits };
 }

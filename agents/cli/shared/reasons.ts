@@ -22,7 +22,8 @@ export const wayOut: Readonly<Record<ErrorCode, string>> = {
   STAKE_MISSING: "do what the message says; on a local chain `conclave account fund ACCOUNT` gives tokens",
   BALANCE_TOO_LOW:
     "send the account, or the subscription that pays, more of the fee token, or coins for the gas and what is paid in coins (on a local chain: conclave account fund ACCOUNT)",
-  GAS_TOO_DEAR: "wait until gas is cheaper, or raise chain.maxFeePerGasGwei in the agent's conclave.json",
+  GAS_TOO_DEAR:
+    "wait until gas is cheaper, or raise chain.maxFeePerGasGwei in the agent's conclave.json, or --max-fee-per-gas of the command",
   AGENT_NOT_REGISTERED: "register with `conclave agent register --stake AMOUNT`",
   PROTOCOL_UNKNOWN: "choose one of the protocols that the message lists",
   QUESTION_TOO_LONG: "shorten the question",
