@@ -30,8 +30,8 @@ const INTROSPECTION = `{ __schema { queryType { fields { name type { ${TYPE} } }
 /** Most entities that graph-node returns at once. */
 const PAGE = 1000;
 
-export async function readEntities(queryUrl: string, block: number): Promise<Entities> {
-  const { __schema: schema } = await postQuery<Introspection>(queryUrl, INTROSPECTION);
+export async function readEntities(queryUrl: string, block: number, signal?: AbortSignal): Promise<Entities> {
+  const { __schema: schema } = await postQuery<Introspection>(queryUrl, INTROSPECTION, {}, signal);
   const result: Record<string, ReadonlyMap<string, Entity>> = {};
   for (const { name: collection, type } of schema.queryType.fields) {
     const entity = schema.types.find(({ name, kind }) => kind === "OBJECT" && name === innermost(type).name);
@@ -41,7 +41,7 @@ export async function readEntities(queryUrl: string, block: number): Promise<Ent
     const selection = fields.map((field) =>
       innermost(field.type).kind === "OBJECT" ? `${field.name} { id }` : field.name,
     );
-    result[entity.name] = await readAll(queryUrl, collection, selection.join(" "), block);
+    result[entity.name] = await readAll(queryUrl, collection, selection.join(" "), block, signal);
   }
   return result;
 }
@@ -51,12 +51,18 @@ async function readAll(
   collection: string,
   selection: string,
   block: number,
+  signal?: AbortSignal,
 ): Promise<ReadonlyMap<string, Entity>> {
   const found = new Map<string, Entity>();
   for (let last = ""; ;) {
     const where = last === "" ? "" : `, where: { id_gt: ${JSON.stringify(last)} }`;
     const query = `{ page: ${collection}(first: ${PAGE}, orderBy: id, block: { number: ${block} }${where}) { ${selection} } }`;
-    const { page } = await postQuery<{ readonly page: readonly Record<string, unknown>[] }>(queryUrl, query);
+    const { page } = await postQuery<{ readonly page: readonly Record<string, unknown>[] }>(
+      queryUrl,
+      query,
+      {},
+      signal,
+    );
     for (const row of page) {
       const entity = Object.fromEntries(Object.entries(row).map(([name, value]) => [name, flat(value)])) as Entity;
       found.set(entity.id, entity);

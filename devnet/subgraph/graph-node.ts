@@ -59,7 +59,7 @@ export async function startGraphNode(rpcUrl: string, deployed: Deployed, signal:
     for (let cleanup = cleanups.pop(); cleanup !== undefined; cleanup = cleanups.pop()) await cleanup();
   };
   try {
-    await buildFor(deployed, LOCAL_NETWORK, join(directory, "build"));
+    await buildFor(deployed, LOCAL_NETWORK, join(directory, "build"), signal);
     const postgres = await startPostgres(directory);
     cleanups.push(() => postgres.stop());
     const ipfs = await startIpfsStub();
@@ -188,11 +188,17 @@ async function readStatus(url: string): Promise<IndexingStatus> {
 }
 
 /** Posts a GraphQL query. Throws if the answer has errors. */
-export async function postQuery<Data>(url: string, query: string, variables: object = {}): Promise<Data> {
+export async function postQuery<Data>(
+  url: string,
+  query: string,
+  variables: object = {},
+  signal?: AbortSignal,
+): Promise<Data> {
   const response = await fetch(url, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ query, variables }),
+    ...(signal === undefined ? {} : { signal }),
   });
   const { data, errors } = (await response.json()) as { readonly data?: Data; readonly errors?: readonly object[] };
   if (errors !== undefined || data === undefined || data === null)

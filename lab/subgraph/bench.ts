@@ -40,14 +40,11 @@ export interface BenchOptions {
 export async function benchSubgraph({ requests, operators, seed, signal, progress }: BenchOptions): Promise<Bench> {
   const random = createRandom(seed, "subgraph");
   progress("starting a chain, deploying the contracts");
-  const { chain, ethers, client } = await startEconomyChain("hardhat", operators);
+  const { chain, ethers, client } = await startEconomyChain("hardhat", operators, signal);
   try {
     const economy = await openEconomy(ethers, operators, random.fork("economy"));
     progress(`${economy.agents.length} agents; playing ${requests} requests`);
-    await playScenario(economy, requests, random.fork("life"), (line) => {
-      signal.throwIfAborted();
-      progress(line);
-    });
+    await playScenario(economy, requests, random.fork("life"), progress);
     const deployed = deployedIn(economy.world);
     const blocks = Number(await client.getBlockNumber({ cacheTime: 0 }));
     progress("starting PostgreSQL and graph-node");
@@ -63,7 +60,7 @@ export async function benchSubgraph({ requests, operators, seed, signal, progres
       const counted = logs.filter(({ blockNumber }) => blockNumber > first).length;
       progress("comparing every entity with the contracts");
       const { entities, comparisons, differences } = await checkEntities(
-        await readEntities(node.queryUrl, blocks),
+        await readEntities(node.queryUrl, blocks, signal),
         client,
         deployed,
         blocks,

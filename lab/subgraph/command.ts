@@ -39,7 +39,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     for (const difference of result.differences) progress(difference);
     return result.differences.length === 0 ? 0 : 1;
   } catch (error) {
-    process.stderr.write(`error: ${messageOf(error)}\n`);
+    process.stderr.write(signal.aborted ? "stopped by a signal\n" : `error: ${messageOf(error)}\n`);
     return signal.aborted ? EXIT_INTERRUPTED : 1;
   }
 }

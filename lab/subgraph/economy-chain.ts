@@ -16,11 +16,15 @@ export interface EconomyChain {
 
 /**
  * Starts the chain; each transaction is a block. Anvil can drop blocks. On Hardhat's chain the empty blocks that a
- * draw waits for cost nothing, which a long scenario needs.
+ * draw waits for cost nothing, which a long scenario needs. After an abort, whatever asks the chain fails.
  */
-export async function startEconomyChain(engine: LocalChain["engine"], operators: number): Promise<EconomyChain> {
+export async function startEconomyChain(
+  engine: LocalChain["engine"],
+  operators: number,
+  signal: AbortSignal,
+): Promise<EconomyChain> {
   // Hardhat's ethers deploys the last build, however old it is.
-  await loadArtifacts(["contracts/DecisionOracle.sol:DecisionOracle"], "default");
+  await loadArtifacts(["contracts/DecisionOracle.sol:DecisionOracle"], "default", signal);
   const chain = await startLocalChain({ engine, accounts: accountsFor(operators) });
   const { config, network } = await import("hardhat");
   // Connects by a network of the configuration; the plugin adds ethers to the connection. The gas limit is that of the
@@ -28,17 +32,22 @@ export async function startEconomyChain(engine: LocalChain["engine"], operators:
   const override = { url: chain.rpcUrl, gas: config.networks["default"]!.gas };
   const connection: object = await network.create({ network: "custom", override });
   const { ethers } = connection as { readonly ethers: HardhatEthers };
-  waitForReceipts(ethers);
-  return { chain, ethers, client: createPublicClient({ transport: http(chain.rpcUrl, { batch: true }) }) };
+  waitForReceipts(ethers, signal);
+  return {
+    chain,
+    ethers,
+    client: createPublicClient({ transport: http(chain.rpcUrl, { batch: true, fetchOptions: { signal } }) }),
+  };
 }
 
 /**
  * Waits for receipts: anvil answers before it has mined, while the scenario relies on Hardhat's chain, which answers
- * after.
+ * after. Sends nothing after an abort.
  */
-function waitForReceipts({ provider }: HardhatEthers): void {
+function waitForReceipts({ provider }: HardhatEthers, signal: AbortSignal): void {
   const send = provider.send.bind(provider);
   provider.send = async (method, params) => {
+    signal.throwIfAborted();
     const result: unknown = await send(method, params);
     if (method === "eth_sendTransaction")
       while ((await send("eth_getTransactionReceipt", [result])) === null) await sleep(1);

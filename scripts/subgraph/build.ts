@@ -38,13 +38,18 @@ export function findGraphNode(): string | null {
 export const NO_GRAPH_NODE = `npm has graph-node for linux-x64 only, and this is ${process.platform}-${process.arch}. Run it in a linux-x64 container or machine, or deploy subgraph/ to a graph-node of your own.`;
 
 /** Builds the subgraph for a deployment into `target`, which must not exist; without one, with addresses of 0. */
-export async function buildFor(deployed: Deployed | null, network: string, target: string): Promise<void> {
-  await cp(await compiled(), target, { recursive: true });
+export async function buildFor(
+  deployed: Deployed | null,
+  network: string,
+  target: string,
+  signal?: AbortSignal,
+): Promise<void> {
+  await cp(await compiled(signal), target, { recursive: true });
   await writeFile(join(target, "subgraph.yaml"), manifestOf(deployed ?? nowhere, network, "build"));
 }
 
 /** Returns the folder of the newest build; builds it if the sources have changed since. */
-async function compiled(): Promise<string> {
+async function compiled(signal?: AbortSignal): Promise<string> {
   const target = join(cache, await fingerprint());
   if (existsSync(target)) return target;
   const gnd = findGraphNode();
@@ -52,7 +57,7 @@ async function compiled(): Promise<string> {
   await mkdir(cache, { recursive: true });
   const work = await mkdtemp(join(cache, "work-"));
   try {
-    await compile(gnd, work);
+    await compile(gnd, work, signal);
     await rm(target, { recursive: true, force: true });
     // Another process that built the same sources meanwhile made the same files.
     await rename(join(work, "build"), target);
@@ -62,7 +67,7 @@ async function compiled(): Promise<string> {
   return target;
 }
 
-async function compile(gnd: string, work: string): Promise<void> {
+async function compile(gnd: string, work: string, signal?: AbortSignal): Promise<void> {
   await cp(join(source, "src"), join(work, "src"), { recursive: true });
   await cp(join(source, "schema.graphql"), join(work, "schema.graphql"));
   await writeManifest(work, "source");
@@ -71,7 +76,7 @@ async function compile(gnd: string, work: string): Promise<void> {
   const env = { ...process.env, PATH: `${join(root, "node_modules", ".bin")}${delimiter}${process.env["PATH"] ?? ""}` };
   for (const command of ["codegen", "build"]) {
     try {
-      await run(gnd, [command, "--skip-migrations"], { cwd: work, env, timeout: BUILD_TIMEOUT_MS });
+      await run(gnd, [command, "--skip-migrations"], { cwd: work, env, timeout: BUILD_TIMEOUT_MS, signal });
     } catch (error) {
       const { stderr = "", stdout = "" } = error as { stderr?: string; stdout?: string };
       throw new Error(`Build the subgraph: gnd ${command} failed. ${stderr}${stdout}`, { cause: error });

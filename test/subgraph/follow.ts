@@ -9,7 +9,7 @@ import { startGraphNode, type GraphNode } from "../../devnet/subgraph/graph-node
 import type { Deployed } from "../../scripts/subgraph/manifest.ts";
 
 export async function startChain(context: TestContext): Promise<EconomyChain> {
-  const economy = await startEconomyChain("anvil", LEAST_OPERATORS);
+  const economy = await startEconomyChain("anvil", LEAST_OPERATORS, context.signal);
   context.after(() => economy.chain.stop());
   return economy;
 }

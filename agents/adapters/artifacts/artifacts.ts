@@ -33,14 +33,21 @@ const root = join(import.meta.dirname, "../../..");
 const lock = join(root, "cache", "conclave-build.lock");
 const stamp = join(root, "cache", "conclave-build.stamp");
 
-/** @param names e.g. "contracts/Slasher.sol:Slasher" */
-export async function loadArtifacts(names: readonly string[], profile: BuildProfile): Promise<readonly Artifact[]> {
+/**
+ * Reads the artifacts, which are built first if they are old. An abort ends the build.
+ * @param names e.g. "contracts/Slasher.sol:Slasher"
+ */
+export async function loadArtifacts(
+  names: readonly string[],
+  profile: BuildProfile,
+  signal?: AbortSignal,
+): Promise<readonly Artifact[]> {
   if (profile !== "production" && (await areFresh(names, profile))) return readArtifacts(names);
   // One build at a time, because test files run in parallel processes; and no other profile is built before these
   // artifacts are read.
   return withLock(lock, async () => {
     // Only Hardhat knows which profile made the artifacts: it builds what differs.
-    if (profile === "production" || !(await areFresh(names, profile))) await build(profile);
+    if (profile === "production" || !(await areFresh(names, profile))) await build(profile, signal);
     return readArtifacts(names);
   });
 }
@@ -78,14 +85,14 @@ async function modifiedMs(path: string): Promise<number> {
   return mtimeMs;
 }
 
-async function build(profile: BuildProfile): Promise<void> {
+async function build(profile: BuildProfile, signal?: AbortSignal): Promise<void> {
   const started = new Date();
   // Without a stamp nobody takes the artifacts for a profile's, until the build succeeds.
   await rm(stamp, { force: true });
   const hardhat = join(root, "node_modules", ".bin", "hardhat");
   // Solidity's tests take the compiler longer than all contracts, and nobody loads them from here.
   const args = [hardhat, "build", "--no-tests", "--build-profile", profile];
-  const child = spawn(process.execPath, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"], signal });
   const output: string[] = [];
   for (const stream of [child.stdout, child.stderr])
     stream.on("data", (chunk: Buffer) => output.push(chunk.toString()));
