@@ -63,8 +63,8 @@ uint256 constant DECIDED_UNITS = 2;
 uint256 constant RELAY_BASE_GAS = 65_000;
 /// @dev Gas that a relayer is paid for each seat of the committee: its place in the proof, two thirds of a signature.
 uint256 constant RELAY_SEAT_GAS = 8_000;
-/// @dev Gas that a relayer is paid for each seat of the rounds before, which its commit brings along and must not draw again. Where
-/// so few agents are left that the draw meets each of them it uses up to 4,830, usually 1,000 to 2,000.
+/// @dev Gas that a relayer is paid for each seat of the rounds before, which its commit brings along, and of which the draw leaves out
+/// some. Where it met and left out each of them it used up to 4,830, usually 1,000 to 2,000.
 uint256 constant PAST_SEAT_GAS = 5_000;
 /// @dev Gas that a relayer is paid for each byte of a text.
 uint256 constant ANSWER_BYTE_GAS = 26;

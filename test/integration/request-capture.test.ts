@@ -165,8 +165,10 @@ describe("odds of a request's committees", () => {
     assert.equal(captureOf(terms(), heavyAndLight)[0]?.last, null);
   });
 
-  it("SC7: the odds are those of a large registry where no agent has so little, or too few agents are there", () => {
+  it("SC7: the odds are those of a large registry where no agent has so little, or too few agents or more than ten thousand are there", () => {
     const large = captureOf(terms(), []);
+    assert.deepEqual(captureOf(terms(), bigints([10_001, 1n])), large);
+    assert.notDeepEqual(captureOf(terms(), bigints([10_000, 1n])), large);
     assert.deepEqual(captureOf(terms(), bigints([4, 1n]))[0], large[0]);
     // A fifth of five agents is one, which holds no quorum of four seats; the committee after two appeals has more seats than that.
     const [fifth] = captureOf(terms({ appeals: 2 }), bigints([5, 1n]));

@@ -11,6 +11,8 @@ const ONE = 1_000_000n;
 const SHARES = [200_000 as Ppm, 330_000 as Ppm] as const;
 /** How many times the odds of a large registry of equal agents are warned of. */
 const FAR_WORSE = 10;
+/** With more agents the odds are reckoned as in a large registry: exact ones take seconds. */
+const MOST_AGENTS = 10_000;
 
 export type CaptureTerms = Pick<Terms, "committeeSize" | "appeals" | "assurance" | "protocol">;
 
@@ -33,7 +35,8 @@ export interface Capture extends Odds {
 /**
  * How often a fifth and a third of the weight hold the first and the last committee. Nobody knows which agents an attacker holds. It is taken
  * to hold the lightest, as many as have at most that share: where few are heavy, light ones get the seats for which no heavy agent is left.
- * If even the lightest agent has more than the share, or fewer agents are there than seats, the odds are those of a large registry.
+ * If even the lightest agent has more than the share, fewer agents are there than seats, or more than ten thousand, the odds are those of a
+ * large registry. Nobody is taken to be left out of the last committee (DR4).
  * @param weights of all agents that can be drawn
  */
 export function captureOf(terms: CaptureTerms, weights: readonly bigint[]): readonly Capture[] {
@@ -41,12 +44,13 @@ export function captureOf(terms: CaptureTerms, weights: readonly bigint[]): read
   const ascending = weights.toSorted((a, b) => Number(a - b));
   return SHARES.map((share) => {
     const count = lightestWithin(ascending, share);
-    const numbers = ascending.map(Number);
+    // Only proportions count. The largest weight is 1, so that no sum leaves a double.
+    const numbers = ascending.map((weight) => Number(weight) / Number(ascending.at(-1)));
     const held = { own: numbers.slice(0, count), others: numbers.slice(count) };
     const oddsOf = (seats: number): Odds => {
       const { toDecide, toSilence } = leastSeats(terms, seats);
       const chance = (least: number): number =>
-        count === 0 || numbers.length < seats
+        count === 0 || numbers.length < seats || numbers.length > MOST_AGENTS
           ? chanceInLargeRegistry(partOf(share), seats, least)
           : chanceOfSeats(held, seats, least);
       return {
