@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { drawSeats } from "../support/memory-chain/rules.ts";
 import { keccak256, utf8 } from "../../agents/core/encoding/bytes.ts";
-import { ONE_PPM, type AgentId, type Ppm } from "../../agents/core/types.ts";
+import { ONE_PPM, type Address, type AgentId, type Ppm } from "../../agents/core/types.ts";
 import type { AgentRecord } from "../../agents/ports/chain.ts";
 import { assertIncludes } from "../support/assertions.ts";
 import { testKeys } from "./chain-node.ts";
@@ -35,7 +35,7 @@ function agent(index: number, change: Partial<AgentRecord>): AgentRecord {
 const named = (index: number): AgentRecord => ({
   ...agent(0, {}),
   agentId: (index + 1) as AgentId,
-  signer: `0x${String(index + 1).padStart(40, "0")}`,
+  signer: `0x${String(index + 1).padStart(40, "0")}` as Address,
 });
 
 function drawOf(agents: readonly AgentRecord[], index: number, size: number, excluded: readonly number[] = []) {
