@@ -7,7 +7,7 @@ import { LAYOUTS } from "../../agents/core/encoding/layouts.ts";
 import { unpackSeat, unpackWord } from "../../agents/core/encoding/words.ts";
 import { capital } from "../../agents/adapters/subgraph/subgraph.ts";
 import { NO_SEED_BLOCK } from "../../agents/core/request/rounds.ts";
-import { ABSENT, type Digest } from "../../agents/core/types.ts";
+import type { Digest } from "../../agents/core/types.ts";
 import { find, type Entities, type Entity } from "./entities.ts";
 import { checkServices } from "./check-services.ts";
 import { compare, lower, rows, type Ledger } from "./ledger.ts";
@@ -41,15 +41,12 @@ export function checkEvents(entities: Entities, logs: readonly DecodedLog[], led
     const expected = logs.filter(({ eventName }) => names.includes(eventName)).length;
     ledger.equal(`number of ${type}`, rows(entities, type).length, expected);
   }
-  /** Changes of reputation follow the end of their request's escrow. */
-  let settled = "";
   const asked = logs.filter(({ eventName }) => eventName === "Requested");
   ledger.equal("deployment.requests", rows(entities, "Deployment")[0]?.["requests"], asked.length);
   checkOffers(entities, logs, ledger);
   for (const [index, log] of asked.entries()) checkNumber(entities, log, index + 1, ledger);
   for (const log of logs) {
-    if (log.eventName === "FeeRefunded" || log.eventName === "DecisionSettled") settled = String(log.args.requestId);
-    checkAgentEvent(entities, log, settled, ledger);
+    checkAgentEvent(entities, log, ledger);
     checkRequestEvent(entities, log, ledger);
   }
   checkServices(entities, logs, ledger);
@@ -82,7 +79,7 @@ function checkOffers(entities: Entities, logs: readonly DecodedLog[], ledger: Le
     ledger.equal(`agent ${agent.id}.offeredTo`, agent["offeredTo"], offers.get(Number(agent.id)) ?? null);
 }
 
-function checkAgentEvent(entities: Entities, log: DecodedLog, settled: string, ledger: Ledger): void {
+function checkAgentEvent(entities: Entities, log: DecodedLog, ledger: Ledger): void {
   const id = eventId(log);
   switch (log.eventName) {
     case "AgentRegistered":
@@ -91,19 +88,6 @@ function checkAgentEvent(entities: Entities, log: DecodedLog, settled: string, l
     case "SignerRotated":
       checkKey(find(entities, "AgentKey", lower(log.args.signer)), log.args, ledger);
       break;
-    case "ReputationChanged": {
-      const change = changeOf(entities, log);
-      const { agentId, steps, reputation } = log.args;
-      compare(ledger, `reputation change ${change.id}`, change, {
-        seat: change.id,
-        agent: agentId,
-        steps,
-        after: reputation,
-        request: settled,
-      });
-      checkCause(entities, change, ledger);
-      break;
-    }
     case "EquivocationProven":
       compare(ledger, `evidence ${id}`, find(entities, "Evidence", id), {
         agent: log.args.agentId,
@@ -212,14 +196,6 @@ function checkNumber(entities: Entities, log: DecodedLog, number: number, ledger
   ledger.equal(`request ${id}.number`, find(entities, "Request", id)["number"], number);
 }
 
-/** Returns the change that an event made: its id is that of the seat. */
-function changeOf(entities: Entities, { transactionHash, logIndex }: DecodedLog): Entity {
-  const found = rows(entities, "ReputationChange").find(
-    (one) => one["transaction"] === transactionHash && Number(one["logIndex"]) === logIndex,
-  );
-  return found ?? { id: `no change of ${transactionHash} ${logIndex}` };
-}
-
 function checkKey(key: Entity, { agentId, publicKey }: { agentId: number; publicKey: Hex }, ledger: Ledger): void {
   compare(ledger, `key ${key.id}`, key, { agent: agentId, publicKey });
 }
@@ -302,22 +278,6 @@ function checkDecision(entities: Entities, args: ArgsOf<"DecisionCommitted">, le
     relayer: relay.relayer,
     gasPrice: relay.gasPrice,
   });
-}
-
-/**
- * Checks that the decision named as the cause says the same about this seat, or at least as much if the reputation
- * falls (RE4). An absent seat costs a slash.
- */
-function checkCause(entities: Entities, change: Entity, ledger: Ledger): void {
-  const seat = entities["Seat"]?.get(String(change["seat"]));
-  const decision = entities["Decision"]?.get(String(seat?.["attempt"]));
-  ledger.equal(`${change.id}: agent of its seat`, seat?.["agent"], change["agent"]);
-  const numberAt = (field: string): number =>
-    (decision?.[field] as readonly number[] | undefined)?.[Number(seat?.["number"])] ?? 0;
-  const decided = numberAt("shares") === ABSENT ? Math.min(numberAt("steps"), -1) : numberAt("steps");
-  const steps = Number(change["steps"]);
-  const fits = steps < 0 ? decided <= steps : decided === steps;
-  ledger.equal(`${change.id}: ${steps} of the ${decided} steps of its decision`, fits, true);
 }
 
 /** Checks that the evidence is about a request that the subgraph has, and that a slash follows it. */

@@ -8,6 +8,8 @@ export const ABSENT = 255;
 /** PY3: the share of an answer that agrees with the decision, at the top tier and below it. */
 export const SURE_SHARE = 240;
 export const SAFE_SHARE = 30;
+/** PY6: the share of whoever worked, where nothing could be scored. */
+export const FLAT_SHARE = 1;
 
 export function currencyOf(code: i32): string {
   return code == 0 ? TOKEN : "Native";

@@ -30,14 +30,12 @@ import {
 import {
   Agent,
   AgentKey,
-  Appeal,
   Attempt,
   Claim,
   CommissionChange,
   Decision,
   ReputationChange,
   Request,
-  RoundPay,
   RewardClaim,
   Slash,
   StakeChange,
@@ -45,12 +43,14 @@ import {
 } from "../generated/schema";
 import { serviceAgentId, serviceAgreed, serviceAnswered, serviceEarned, serviceMissed, serviceSteps } from "./layouts";
 import { ABSENT, TOKEN, ZERO, attemptId, currencyOf, eventId, isZero, positionId, seatId } from "./names";
+import { isOverturned } from "./overturned";
 import { credit, loadAccount, loadAgent, loadDeployment, loadOperator, loadPosition, owe } from "./stores";
 
 /** Settled requests until an agent's stake weighs in full. */
 const PROVEN_SERVICE = 16;
 const WEEK_SECONDS: u64 = 604_800;
 /** See contracts/types/Limits.sol. */
+const SLASHING_COMMITTEE = 13;
 const MAX_WEEKLY_LESSONS = 8;
 const SKILL_MEMORY = 128;
 /** Missed seats in a row after which an agent sleeps. */
@@ -90,7 +90,8 @@ export function handleAgentRegistered(event: AgentRegistered): void {
   agent.contested = 0;
   agent.agreed = 0;
   agent.skill = skillOf(0, 0);
-  agent.lessonWeek = 0;
+  agent.week = 0;
+  agent.falls = 0;
   agent.lessons = 0;
   agent.bonded = ZERO;
   agent.bondedShares = ZERO;
@@ -335,13 +336,17 @@ export function handleCommissionRaiseAnnounced(event: CommissionRaiseAnnounced):
 /** Comes from the settlement of a request: after the end of its escrow, before `ServicesRecorded`. */
 export function handleReputationChanged(event: ReputationChanged): void {
   const agent = loadAgent(event.params.agentId);
+  enterWeek(agent, event.block.timestamp);
   const request = Request.load(loadDeployment().lastSettled!)!;
-  const seat = causeOf(request, agent.number, event.params.steps)!;
+  const steps = event.params.steps;
+  // What earlier falls of the week took is not taken again (RE4).
+  const decided = steps < 0 ? steps - agent.falls : steps;
+  const seat = causeOf(request, agent.number, decided)!;
   const change = new ReputationChange(seat);
   change.agent = agent.id;
   change.request = request.id;
   change.seat = seat;
-  change.steps = event.params.steps;
+  change.steps = steps;
   change.before = agent.reputation;
   change.after = event.params.reputation.toI32();
   change.timestamp = event.block.timestamp;
@@ -350,44 +355,33 @@ export function handleReputationChanged(event: ReputationChanged): void {
   change.transaction = event.transaction.hash;
   change.save();
   agent.reputation = change.after;
+  if (steps < 0) agent.falls = -decided;
   agent.save();
 }
 
 /**
- * Returns the first seat of the agent whose decision fits the change and that has caused none yet. Earlier agents may
- * sit again, and the registry serves the seats in the order of rounds.
+ * Returns the first seat of the agent, in a round that stands, that moves its reputation by so many steps and has caused no change yet. An
+ * agent may sit again, and the registry serves the seats in the order of rounds.
  */
 function causeOf(request: Request, agent: i32, steps: i32): string | null {
   for (let number = 0; number <= request.attempt; number++) {
     const attempt = Attempt.load(attemptId(request.id, number))!;
     const decision = Decision.load(attempt.id);
-    if (decision == null || isOverturned(request, attempt.id)) continue;
+    if (decision == null || isOverturned(request, attempt, decision)) continue;
     const committee = attempt.committee;
     for (let seat = 0; seat < committee.length; seat++) {
       const id = seatId(attempt.id, seat);
-      if (committee[seat] == agent && fits(decision, seat, steps) && ReputationChange.load(id) == null) return id;
+      if (committee[seat] == agent && stepsOf(decision, seat) == steps && ReputationChange.load(id) == null) return id;
     }
   }
   return null;
 }
 
-/** An upheld appeal says so before reputations change. Where nobody appealed (SE24) the round alone was paid nothing. */
-function isOverturned(request: Request, attempt: string): boolean {
-  const appeal = Appeal.load(attempt);
-  if (appeal != null) return appeal.state == "Upheld";
-  return isUnpaid(attempt) && !isUnpaid(request.decision!);
-}
-
-function isUnpaid(attempt: string): boolean {
-  const paid = RoundPay.load(attempt);
-  return paid != null && paid.pay.isZero();
-}
-
-/** Fewer slashes than decided may take effect (RE4). An absent seat is slashed at least once. */
-function fits(decision: Decision, seat: i32, steps: i32): boolean {
-  const decided = decision.steps[seat];
-  if (decision.shares[seat] == ABSENT) return steps < 0;
-  return steps < 0 ? decided <= steps : decided == steps;
+/** A small committee slashes a seat once at most (SE11), and an absent seat is slashed at least once (SE20). */
+function stepsOf(decision: Decision, seat: i32): i32 {
+  const isSmall = decision.committeeSize < SLASHING_COMMITTEE;
+  const steps = isSmall ? max(decision.steps[seat], -1) : decision.steps[seat];
+  return decision.shares[seat] == ABSENT ? min(steps, -1) : steps;
 }
 
 /** See `Service`. Whoever is paid or recovers has served. */
@@ -415,11 +409,7 @@ function serve(service: BigInt, currency: string, time: BigInt): void {
 
 /** SK4, SK5: a contested decision more, if the week has room for it. */
 function teach(agent: Agent, agrees: boolean, time: BigInt): void {
-  const week = <i32>(time.toU64() / WEEK_SECONDS);
-  if (agent.lessonWeek != week) {
-    agent.lessonWeek = week;
-    agent.lessons = 0;
-  }
+  enterWeek(agent, time);
   if (agent.lessons == MAX_WEEKLY_LESSONS) return;
   agent.lessons += 1;
   agent.contested += 1;
@@ -429,6 +419,15 @@ function teach(agent: Agent, agrees: boolean, time: BigInt): void {
     agent.agreed /= 2;
   }
   agent.skill = skillOf(agent.agreed, agent.contested);
+}
+
+/** A new week has neither falls nor lessons. */
+function enterWeek(agent: Agent, time: BigInt): void {
+  const week = <i32>(time.toU64() / WEEK_SECONDS);
+  if (agent.week == week) return;
+  agent.week = week;
+  agent.falls = 0;
+  agent.lessons = 0;
 }
 
 /** SK6 */

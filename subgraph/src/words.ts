@@ -28,6 +28,13 @@ export function bigAt(word: BigInt, shift: i32, bits: i32): BigInt {
   return BigInt.fromUnsignedBytes(bytes);
 }
 
+/** A two's complement number, the highest byte first. */
+export function signedIn(word: Bytes): BigInt {
+  const bytes = new Bytes(word.length);
+  for (let i = 0; i < word.length; i++) bytes[word.length - 1 - i] = word[i];
+  return BigInt.fromSignedBytes(bytes);
+}
+
 /** An address or the like from the lowest bits, the highest byte first. */
 export function bytesAt(word: BigInt, size: i32): Bytes {
   const bytes = new Bytes(size);
