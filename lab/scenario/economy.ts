@@ -54,7 +54,7 @@ export const tokenPrices: PriceTerms = {
 };
 export const coinPrices: PriceTerms = { ...tokenPrices, unitPrice: 10n ** 13n, gasRate: 10n ** 18n };
 
-/** A secured request with two appeals calls 32 agents, and shares none between its committees. Every fourth operator has two agents. */
+/** A secured request with two appeals takes 32 agents (SE2). Every fourth operator has two agents. */
 export const LEAST_OPERATORS = 26;
 const sizes = { delegators: 25, askers: 6, appellants: 4, relayers: 3 } as const;
 /** Tokens that every account starts with. */

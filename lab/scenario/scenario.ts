@@ -67,7 +67,9 @@ export async function playScenario(
       // Before the committees of the liars, after which sluggish agents sleep.
       await equivocate(economy, equivocator);
       events["equivocator slashed"]++;
-      await overturn(economy, random.fork("liars"));
+      const liars = random.fork("liars");
+      while (!(await overturn(economy, liars)))
+        events["agents woken"] += await wakeAll(economy.world, economy.sluggish);
       events["liars overturned and slashed"]++;
       await leaveUnanswered(economy);
       events["refunds unheard"]++;
