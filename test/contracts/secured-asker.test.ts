@@ -47,7 +47,8 @@ async function gainOf(
   const world: World = await deployWorld(ethers, { token: list });
   const { oracle, token, registry, settlement, deployer } = world;
   const asker = (await ethers.getSigners())[5]!;
-  await registerAgents(world, 32, { stake: maxStake });
+  // So many that no agent sits twice (DR4).
+  await registerAgents(world, 104, { stake: maxStake });
   await token.mint(asker.address, 10n ** 24n);
   await token.connect(asker).approve(oracle.target, 10n ** 24n);
   const before = (await token.balanceOf(asker.address)) as bigint;
