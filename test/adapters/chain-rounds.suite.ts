@@ -77,7 +77,7 @@ export function chainRoundsSuite(name: string, createHarness: () => Promise<Chai
       assert.ok(isFinal(await progressNow(reader, request.id)));
     });
 
-    it("SE3, SE5, SE12: an appeal calls 2n + 1 other agents, whose decision is settled with all rounds", async () => {
+    it("SE3, SE5, SE12: an appeal calls 2n + 1 seats, whose decision is settled with all rounds", async () => {
       const writer = await harness.writer(0);
       const first = await drawn(harness, { appeals: 1 });
       const { request } = first;
@@ -97,7 +97,8 @@ export function chainRoundsSuite(name: string, createHarness: () => Promise<Chai
       const second = await drawNext(harness, request.id);
       assert.equal(second.committee.length, 9);
       const agents = [...first.committee, ...second.committee].map(({ agentId }) => agentId);
-      assert.equal(new Set(agents).size, 13);
+      // Of 13 equal agents one may be left out, an eighth (DR4): at most three of the first four sit again.
+      assert.ok(new Set(agents).size >= 10);
       const overturning = second.certifying({ outcome: wordOf(0n), answer: "false" });
       assert.notEqual(await writer.commit(request, second.awaited, overturning), "already");
       assert.equal(await writer.commit(request, first.awaited, first.certificate), "already");

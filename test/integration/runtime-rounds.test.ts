@@ -113,7 +113,7 @@ describe("the runtime when a request has rounds", () => {
     );
   });
 
-  it("SE3, SE5, SE9: after an appeal nine others sit, decide and are paid", async () => {
+  it("SE3, SE5, SE9: after an appeal nine seats decide and are paid, some of agents that sat before", async () => {
     await during(async (play) => {
       await appeal(play);
       const progress = await courseWhen(play, (one) => standing(one) === "final");
@@ -125,7 +125,8 @@ describe("the runtime when a request has rounds", () => {
           [9, 1, "yes"],
         ],
       );
-      assert.equal(new Set(rounds.flatMap(({ committee }) => committee.map(({ agentId }) => agentId))).size, 13);
+      // Of 13 equal agents one may be left out, an eighth (DR4): at most three of the first four sit again.
+      assert.ok(new Set(rounds.flatMap(({ committee }) => committee.map(({ agentId }) => agentId))).size >= 10);
       await until(async () => (await journalsOf(play)).length === 0);
       await until(async () => (await play.world.chain.reader().requestState(play.request.id)).settled);
       assert.equal(play.world.chain.creditOf(appellant, "token"), 0n);
