@@ -4,7 +4,6 @@ import { drawSeats } from "../support/memory-chain/rules.ts";
 import { keccak256, utf8 } from "../../agents/core/encoding/bytes.ts";
 import { ONE_PPM, type Address, type AgentId, type Ppm } from "../../agents/core/types.ts";
 import type { AgentRecord } from "../../agents/ports/chain.ts";
-import { assertIncludes } from "../support/assertions.ts";
 import { testKeys } from "./chain-node.ts";
 
 const DRAWS = 3_000;
