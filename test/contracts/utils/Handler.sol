@@ -44,8 +44,8 @@ contract Handler is ConclaveTest {
     uint256 private constant MAX_REQUESTS = 400;
     /// @dev A request that is asked while so many are open waits: otherwise few of them get far.
     uint256 private constant MAX_OPEN = 8;
-    /// @dev Enough agents for four seats with three appeals (71), too few for five seats with three (86).
-    uint256 private constant AGENTS = 80;
+    /// @dev Enough agents for six seats with three appeals (101), too few for seven (116). An eighth are as many as four and nine seats (DR4).
+    uint256 private constant AGENTS = 112;
     uint256 private constant REPLACE_GAS = 74_000;
     uint256 private constant DELIVERY_GAS = 83_000;
     uint256 private constant FALL_BACK_GAS = 111_000;
