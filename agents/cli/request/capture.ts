@@ -28,7 +28,7 @@ interface Odds {
 export interface Capture extends Odds {
   /** The part of the weight that is held. The odds beside it are those of the first committee. */
   readonly share: Ppm;
-  /** The last committee that appeals can call, drawn as if nobody had sat before; null without appeals. */
+  /** The last committee that appeals can call, drawn as if nobody were left out (DR4); null without appeals. */
   readonly last: Odds | null;
 }
 
@@ -42,10 +42,10 @@ export interface Capture extends Odds {
 export function captureOf(terms: CaptureTerms, weights: readonly bigint[]): readonly Capture[] {
   const { committeeSize, appeals } = terms;
   const ascending = weights.toSorted((a, b) => Number(a - b));
+  // Only proportions count. The largest weight is 1, so that no sum leaves a double.
+  const numbers = ascending.map((weight) => Number(weight) / Number(ascending.at(-1)));
   return SHARES.map((share) => {
     const count = lightestWithin(ascending, share);
-    // Only proportions count. The largest weight is 1, so that no sum leaves a double.
-    const numbers = ascending.map((weight) => Number(weight) / Number(ascending.at(-1)));
     const held = { own: numbers.slice(0, count), others: numbers.slice(count) };
     const oddsOf = (seats: number): Odds => {
       const { toDecide, toSilence } = leastSeats(terms, seats);
