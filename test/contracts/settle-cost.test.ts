@@ -43,8 +43,8 @@ const agents = 320;
 const served = 160;
 const gwei = 10n ** 9n;
 const WEEK = 7 * 86_400;
-/** A bound on gas: slightly more than four fifths of the 2^24 gas of a transaction, where no agent sits twice. */
-const worst = 13_600_000n;
+/** The most gas that a settlement may use where no agent sits twice: seven eighths of the 2^24 gas of a transaction. */
+const worst = 2n ** 24n - 2n ** 21n;
 
 const { ethers, networkHelpers } = await hre.network.create({ override: { accounts: { count: agents + 20 } } });
 
@@ -136,7 +136,7 @@ describe("the cost of a settlement", () => {
         expect(recorded!.args["services"]).to.have.length(seats);
         const sitting = new Set(committed.rounds.flatMap(({ committee }) => committee.map(agentOf))).size;
         expect(findEvents(world.registry, receipt, event)).to.have.length(sitting);
-        // A second seat of an agent costs less than a first one, so seats of as many agents cost no more than this.
+        // A second seat of an agent costs less than a first one, so seats of as many agents cost less than this: by how much depends on the draws.
         expect((receipt.gasUsed * BigInt(seats)) / BigInt(sitting)).to.be.below(worst);
       });
     }
