@@ -36,10 +36,7 @@ export function seatsToBreak(n: number): number {
   return Math.floor((n - 1) / 3) + 1;
 }
 
-/**
- * Committee sizes of an attempt and of its appeals: each is 2n + 1, from agents that did not sit before; the last is
- * final.
- */
+/** Committee sizes of an attempt and of its appeals: each is 2n + 1; the last is final. */
 export function appealSizes(n: number, appeals: number): readonly number[] {
   const sizes = [n];
   for (let appeal = 0; appeal < appeals; appeal++) sizes.push(2 * (sizes.at(-1) as number) + 1);

@@ -43,7 +43,7 @@ export function packTerms(terms: Terms): bigint {
     const [name, bits] = wrong;
     throw new ConclaveError(
       "TERMS_INVALID",
-      `Pack request terms: ${name} = ${fields[name]} is not an unsigned integer of ${bits} bits`,
+      `Pack request terms: ${name} = ${fields[name]}: give an integer from 0 to ${2n ** BigInt(bits) - 1n}`,
       { field: name, value: String(fields[name]) },
     );
   }
