@@ -22,7 +22,7 @@ const hints = {
   TERMS_INVALID: "correct the term that `field` names",
   REQUEST_UNKNOWN: "check the request's id and the address of the oracle",
   SUBSCRIPTION_UNKNOWN: "check the number of the subscription, or create one",
-  CANCEL_IMPOSSIBLE: "wait for the decision: only who asked can cancel, some blocks before the committee is known",
+  CANCEL_IMPOSSIBLE: "see its state: only who asked can cancel, some blocks before the committee is known",
   APPEAL_IMPOSSIBLE: "only a provisional decision can be appealed against, before its deadline",
   BLOCK_MISSING: "name a source that holds the block",
   BLOCK_INVALID: "fetch the block from another source",

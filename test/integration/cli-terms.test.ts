@@ -30,7 +30,6 @@ const flags: TermsFlags = {
   retries: "0",
   assurance: "normal",
   security: "none",
-  callbackGas: "0",
 };
 const secured = defaultTerms({ protocol: 1, appeals: 2, assurance: "high", security: "secured" });
 const unit = { symbol: "FEE", decimals: 18 };

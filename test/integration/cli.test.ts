@@ -407,7 +407,6 @@ describe("command line", () => {
       ["--currency", "shells"],
       ["--subscription", "0"],
       ["--assurance", "low"],
-      ["--callback-gas", "9000000"],
     ]) {
       assert.equal((await ask(...args)).code, "USAGE", args.join(" "));
     }

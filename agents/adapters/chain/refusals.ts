@@ -10,7 +10,8 @@ export const refusals: Readonly<Record<string, string>> = {
   RequestsAreNotPaused: "nothing to do: requests in this currency are taken",
   WrongValue: "send exactly the coins that the call costs; send no coins where it is paid in tokens",
   UnknownSubscription: "check the number of the subscription, or create one",
-  NotConsumer: "let the subscription's owner allow this account with `conclave subscription consumer`",
+  NotConsumer:
+    "check the subscription's number, or let its owner allow this account with `conclave subscription consumer`",
   AllowanceExceeded:
     "let the subscription's owner raise the allowance with `conclave subscription consumer`, or offer less",
   NotSubscriptionOwner: "send it from the account that owns the subscription",

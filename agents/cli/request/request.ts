@@ -11,11 +11,11 @@ import { findChain, readChainFlags } from "../shared/chain-source.ts";
 import { unequalWeights } from "./capture.ts";
 import { whyUndecided } from "./why-undecided.ts";
 import type { CommandSpec } from "../shared/command.ts";
-import { rows } from "../shared/output.ts";
+import { rows, type Row } from "../shared/output.ts";
 import { readSources } from "./question-sources.ts";
 import { reportRequest } from "../shared/request-report.ts";
 import { securityOf, sharedModel, securityRows, toyModel } from "./security.ts";
-import { termOptions, type TermsFlags } from "./term-options.ts";
+import { invalidTerm, MAX_FEE, termOptions, type TermsFlags } from "./term-options.ts";
 import { requireTakers, termsOf } from "./terms.ts";
 import { waitForDecision } from "../shared/wait.ts";
 
@@ -57,7 +57,7 @@ export const request: CommandSpec<Options> = {
     const source = await findChain(options, host);
     const chain = await createAuditReader(source, host.signal);
     const chainTerms = await readChainTerms(source, host.signal);
-    const terms = await withFee(termsOf(options, chainTerms.feeToken), options, chainTerms, host.signal);
+    const { terms, feeRow } = await withFee(termsOf(options, chainTerms.feeToken), options, chainTerms, host.signal);
     requireOneToken(terms, chainTerms);
     requireAgents(terms, chainTerms);
     const [agents, appealUnit] = await Promise.all([
@@ -68,7 +68,6 @@ export const request: CommandSpec<Options> = {
     for (const warning of [sharedModel(agents), toyModel(agents), unequalWeights(terms, security.capture)])
       if (warning !== null) tell(`warning: ${warning}`);
     const secured = securityRows(terms, security, chainTerms.stakeToken);
-    const feeRow = ["fee", formatAmount(terms.fee, unitOf(terms.currency, chainTerms.feeToken))] as const;
     if (options.dryRun === true) return { json: { fee: terms.fee, security }, text: rows([feeRow, ...secured]) };
     for (const [name, value] of secured) tell(`${name} ${value}`);
     const keys = await openAccount(options, host);
@@ -116,17 +115,25 @@ export const request: CommandSpec<Options> = {
 /** Takes every amount that the option does, before the chain tells of its token. */
 const ANY_TOKEN: Unit = { symbol: "tokens", decimals: 60 };
 
-/** Returns the terms with the given fee, or with the least that the oracle takes. */
-async function withFee(terms: Terms, { fee }: Options, chainTerms: ChainTerms, signal: AbortSignal): Promise<Terms> {
+/** Returns the terms with the given fee, or with the least that the oracle takes, and the fee in words. Throws TERMS_INVALID. */
+async function withFee(
+  terms: Terms,
+  { fee }: Options,
+  chainTerms: ChainTerms,
+  signal: AbortSignal,
+): Promise<{ readonly terms: Terms; readonly feeRow: Row }> {
+  const shown = (amount: bigint): string => formatAmount(amount, unitOf(terms.currency, chainTerms.feeToken));
+  if (terms.fee > MAX_FEE)
+    throw invalidTerm("fee", fee, `at most ${shown(MAX_FEE)} fit; give less, or leave --fee out`);
   const least = await chainTerms.quote(terms, signal);
-  if (fee === undefined) return { ...terms, fee: least };
-  if (terms.fee >= least) return terms;
-  const shown = formatAmount(least, unitOf(terms.currency, chainTerms.feeToken));
-  throw new ConclaveError(
-    "TERMS_INVALID",
-    `Ask the question: fee = ${fee}: this request costs at least ${shown}; give more, or leave --fee out`,
-    { field: "fee", value: fee, least: String(least) },
-  );
+  if (fee === undefined) return { terms: { ...terms, fee: least }, feeRow: ["fee", shown(least)] };
+  if (terms.fee < least)
+    throw new ConclaveError(
+      "TERMS_INVALID",
+      `Ask the question: fee = ${fee}: this request costs at least ${shown(least)}; give more, or leave --fee out`,
+      { field: "fee", value: fee, least: String(least) },
+    );
+  return { terms, feeRow: ["fee", `${shown(terms.fee)} (the least is ${shown(least)})`] };
 }
 
 function subscriptionOf({ subscription }: Options): number {
@@ -149,7 +156,7 @@ function requireAgents(terms: Terms, { drawableAgents }: ChainTerms): void {
   if (drawableAgents >= seats) return;
   throw new ConclaveError(
     "TERMS_INVALID",
-    `Ask the question: committee = ${terms.committeeSize} with ${terms.appeals} appeals needs ${seats} agents, but only ${drawableAgents} can be drawn; choose fewer seats, or wait for agents`,
+    `Ask the question: committee = ${terms.committeeSize} with ${terms.appeals} appeals needs ${seats} agents, but only ${drawableAgents} can be drawn; choose fewer seats or appeals, or wait for agents`,
     { field: "committee", value: terms.committeeSize, needed: seats, drawableAgents },
   );
 }

@@ -36,8 +36,12 @@ interface TermOption<Term> extends OptionSpec {
 const SHORTEST = formatDuration(limits.minDurationSeconds);
 const LONGEST = formatDuration(limits.maxDurationSeconds);
 const LONGEST_DELAY = formatDuration(limits.maxDelaySeconds);
-/** Largest tolerance that the bits of the term hold. */
-const MAX_TOLERANCE = (1n << BigInt(placeOf(LAYOUTS.requestTerms, "tolerance").bits)) - 1n;
+/** The largest fee, in the smallest units of its currency, and the largest tolerance that the bits of the terms hold. */
+export const MAX_FEE = mostOf("fee");
+const MAX_TOLERANCE = mostOf("tolerance");
+
+/** Every term but the callback's gas: the command asks from an account, which has no callback and would pay for that gas. */
+type OptionTerm = Exclude<keyof Terms, "callbackGasLimit">;
 
 /** The one table of the terms that the command line takes, in the order of its help. What terms demand of each other: terms.ts. */
 const TERM_OPTIONS = {
@@ -135,21 +139,15 @@ const TERM_OPTIONS = {
     default: "none",
     read: (text, option) => parseChoice(text, option, SECURITIES),
   },
-  callbackGasLimit: {
-    flags: "--callback-gas <gas>",
-    description: "gas for a consumer's callback; an account has no callback",
-    default: "0",
-    read: (text, option) => parseInteger(text, option, 0, limits.callbackGas),
-  },
-} as const satisfies { readonly [Name in keyof Terms]: TermOption<Terms[Name]> };
+} as const satisfies { readonly [Name in OptionTerm]: TermOption<Terms[Name]> };
 
 type Camel<Name extends string> = Name extends `${infer Head}-${infer Tail}`
   ? `${Head}${Capitalize<Camel<Tail>>}`
   : Name;
 type Attribute<Flags extends string> = Flags extends `--${infer Name} <${string}` ? Camel<Name> : never;
-/** The options of all terms as given, e.g. `callbackGas` for `--callback-gas`. */
+/** The options of all terms as given, e.g. `nonAnswers` for `--non-answers`. */
 export type TermsFlags = {
-  readonly [Name in keyof Terms as Attribute<(typeof TERM_OPTIONS)[Name]["flags"]>]?: string;
+  readonly [Name in OptionTerm as Attribute<(typeof TERM_OPTIONS)[Name]["flags"]>]?: string;
 };
 
 export const termOptions: readonly OptionSpec[] = Object.values(TERM_OPTIONS);
@@ -159,7 +157,7 @@ export function readTerms(flags: TermsFlags, feeToken: Unit, registry: readonly 
   const given: Readonly<Record<string, string | undefined>> = flags;
   // The option's default replaces this protocol.
   const terms = defaultTerms({ protocol: 0 });
-  for (const [name, option] of Object.entries<TermOption<Terms[keyof Terms]>>(TERM_OPTIONS)) {
+  for (const [name, option] of Object.entries<TermOption<Terms[OptionTerm]>>(TERM_OPTIONS)) {
     const parsed = new Option(option.flags);
     const text = given[parsed.attributeName()] ?? option.default;
     if (text === undefined) continue;
@@ -207,11 +205,15 @@ function boundedDelay(text: string, option: string): number {
   return delay;
 }
 
+function mostOf(term: "fee" | "tolerance"): bigint {
+  return (1n << BigInt(placeOf(LAYOUTS.requestTerms, term).bits)) - 1n;
+}
+
 /** Reads the tolerance, which is written like an answer: "0.5" with one decimal is 5 units. */
 function scaledTolerance(text: string, decimals: number): bigint {
   const [, fraction = ""] = text.split(".");
   if (!/^\d{1,30}(\.\d{1,18})?$/.test(text) || fraction.length > decimals)
-    throw invalidTerm("tolerance", text, `give a number with at most ${decimals} decimals`);
+    throw invalidTerm("tolerance", text, `give a number from 0 on, with at most ${decimals} decimals`);
   const scaled = parseUnits(text, decimals);
   if (scaled > MAX_TOLERANCE)
     throw invalidTerm("tolerance", text, `at most ${MAX_TOLERANCE} units of the last decimal`);

@@ -30,7 +30,7 @@ export const wayOut: Readonly<Record<ErrorCode, string>> = {
   TERMS_INVALID: "correct the term that the message names",
   REQUEST_UNKNOWN: "check the request id and the oracle's address",
   SUBSCRIPTION_UNKNOWN: "check the number, or create one with `conclave subscription create`",
-  CANCEL_IMPOSSIBLE: "wait for the decision: only who asked can cancel, some blocks before the committee is known",
+  CANCEL_IMPOSSIBLE: "see `conclave decision`: only who asked can cancel, some blocks before the committee is known",
   APPEAL_IMPOSSIBLE: "look with `conclave decision`: only a provisional decision can be appealed against, in time",
   OUTCOME_IMPOSSIBLE: "look with `conclave decision`: an outcome is proven once the decision is final",
   SLASH_IMPOSSIBLE:
