@@ -214,7 +214,11 @@ describe("pages for readers", () => {
     };
     const page = readFileSync(join(root, "docs/spec/gas.md"), "utf8");
     // lab/test/gas-docs.test.ts judges the table of what an asker pays.
-    const [beginning, appeals, pays] = ["## A decision, all in", "### With an appeal allowed", "### What an asker pays"];
+    const [beginning, appeals, pays] = [
+      "## A decision, all in",
+      "### With an appeal allowed",
+      "### What an asker pays",
+    ];
     const decisions = page.slice(page.indexOf(beginning), page.indexOf(appeals));
     const appealed = page.slice(page.indexOf(appeals), page.indexOf(pays));
     const calls = page.slice(page.indexOf("## Requests and the calls"), page.indexOf("* **A request reads"));
