@@ -8,9 +8,11 @@ import {
   type Value,
 } from "../../agents/core/types.ts";
 import { KIND_RULES } from "../../agents/core/request/kinds.ts";
+import { namesSources } from "../../agents/core/sources/named.ts";
 import { agrees } from "../plan.ts";
 import { slotOf, type Trace } from "../trace.ts";
-import { bearing, digestIn, fieldsOf, differingFrom, firstCertificate, openingOf, transcribed } from "./transcript.ts";
+import { digestIn, fieldsOf, recordIn } from "./raw.ts";
+import { bearing, differingFrom, firstCertificate, openingOf, transcribed } from "./transcript.ts";
 
 const COMMIT = 1;
 const REVEAL = 2;
@@ -184,8 +186,10 @@ export function boundTo(trace: Trace, messages: readonly Message[], seat: SeatIn
   }
   if (protocol.id === "hashgraph") {
     const own = bySeat(placedIn(messages), seat);
-    const [commit, reveal] = [recorded(own, 0), recorded(own, 1)];
-    const bound = opened(trace, own[0], 0, recordIn(commit)["body"], recordIn(reveal)["body"]);
+    const first = readingStages(trace);
+    const [commit, reveal] = [recorded(own, first), recorded(own, first + 1)];
+    // Before the rounds of answers there is as many rounds of phases for reading as there are stages here.
+    const bound = opened(trace, own[0], first, recordIn(commit)["body"], recordIn(reveal)["body"]);
     return bound && { ...bound, isOrdered: commit !== undefined && isBehindPaid(trace, messages, commit) };
   }
   const own = bySeat(messages, seat);
@@ -194,8 +198,9 @@ export function boundTo(trace: Trace, messages: readonly Message[], seat: SeatIn
   return opened(trace, own[0], first, said(COMMIT), said(REVEAL));
 }
 
-function recordIn(message: Message | undefined): Fields {
-  return fieldsOf(fieldsOf(message?.payload)["record"]);
+/** HG26: how many stages come before the commitments. */
+function readingStages({ attempt }: Trace): number {
+  return namesSources(attempt) ? 1 : 0;
 }
 
 function recorded(own: readonly Message[], stage: number): Message | undefined {
@@ -227,7 +232,9 @@ function isBehindPaid(trace: Trace, messages: readonly Message[], commit: Messag
   const shares = firstCertificate(trace)?.decision.shares ?? [];
   const byDigest = new Map(messages.map((message) => [message.header.payloadDigest, message]));
   const revealed = shares.flatMap((share, seat) =>
-    share === 0 || share === ABSENT ? [] : (recorded(bySeat(messages, seat), 1)?.header.payloadDigest ?? []),
+    share === 0 || share === ABSENT
+      ? []
+      : (recorded(bySeat(messages, seat), readingStages(trace) + 1)?.header.payloadDigest ?? []),
   );
   const ancestors = new Set(revealed);
   // The loop also visits what it adds to the set.

@@ -1,3 +1,4 @@
+import type { SeatView } from "../../phases/phased-rules.ts";
 import type { Proposal } from "../../phases/proposals.ts";
 import type { Origin } from "../../prompts/prompt.ts";
 import type { Observation, Step } from "../../protocol.ts";
@@ -23,6 +24,8 @@ export interface HashgraphState {
   readonly said: boolean;
   readonly calls: readonly PendingCall[];
   readonly heard: readonly HeardCall[];
+  /** HG26: what this seat read; null before it did. */
+  readonly read: SeatView<unknown>["read"];
   /** The own answer so far. */
   readonly proposal: Proposal | null;
   /** PH12: what made the first answer, while it is sealed. */
