@@ -82,6 +82,13 @@ describe("hashgraph with sources", () => {
     assert.equal(deliberated(attempt, few, answers, again), null);
   });
 
+  it("SG9, PY10: a sure and wrong answer that no source bears, shown in time, earns nothing and costs nothing", () => {
+    const attempt = askingHere(4);
+    const yes = citing("yes", PAGE);
+    const outcome = deliberated(attempt, [PAGE, PAGE, PAGE, DENIAL], [yes, yes, yes, citing("no", DENIAL)]);
+    assertFields(outcome ?? {}, { answer: "yes", reputationChanges: [], shares: [240, 240, 240, 0] });
+  });
+
   it("HG26: what a seat without a first record says after the others closed the stage does not count", () => {
     const attempt = askingHere(4);
     const world = (isLate: boolean): readonly string[] => {
@@ -97,6 +104,19 @@ describe("hashgraph with sources", () => {
     };
     assert.match(world(false)[0] ?? "", /read by 4 of 4 seats/);
     assert.match(world(true)[0] ?? "", /read by 3 of 4 seats/);
+  });
+
+  it("SG8, PY6: where nothing can be cited, those earn alike who said in time what they read", () => {
+    const attempt = askingHere(4);
+    const world = new GossipWorld(attempt);
+    const random = generator(9);
+    world.stage([...[0, 1, 2].map((seat) => gatherRecord(`${PAGE} By ${seat}.`)), null], random);
+    for (let event = 0; event < 120; event++) world.pair([0, 1, 2], random);
+    world.event(3, 0, gatherRecord(PAGE));
+    for (let event = 0; event < 40; event++) world.pair([0, 1, 2, 3], random);
+    const concluded = hashgraph.conclude(attempt, tallyOf(world.messages));
+    const outcome = concluded.kind === "final" ? concluded.outcome : assert.fail("open");
+    assertFields(outcome, { status: "unanswerable", confidence: 750_000, shares: [1, 1, 1, 0] });
   });
 
   it("SG8, HG26: the attempt ends with the order of that stage: one batch, the same at every seat, and no model is asked", () => {
@@ -124,11 +144,11 @@ describe("hashgraph with sources", () => {
     const attempt = askingHere(4);
     const other: SeatScript = { ...quoting(DENIAL, "no"), sees: () => DENIAL };
     const alone: SeatScript = { ...quoting(PAGE, "yes"), sees: () => `${PAGE} By me.` };
-    for (const [latencyMs, lateMs, end, asks] of [
-      [20, 100, { status: "unanswerable", confidence: 750_000 }, 0],
-      [100, 200, { status: "decided", answer: "yes" }, 16],
-      [150, 400, { status: "decided", answer: "yes" }, 16],
-      [300, 400, { status: "decided", answer: "yes" }, 16],
+    // To wait two graces all the same would take 1 or 2 seconds more.
+    for (const [latencyMs, lateMs, end, asks, mostMs] of [
+      [20, 100, { status: "unanswerable", confidence: 750_000 }, 0, 2_000],
+      [100, 200, { status: "decided", answer: "yes" }, 16, 5_000],
+      [150, 400, { status: "decided", answer: "yes" }, 16, 7_000],
     ] as const) {
       // Two seats read the page; the second of them reads longer than the others wait.
       const slow = { ...quoting(PAGE, "yes"), readMs: timing.graceMs + lateMs };
@@ -139,6 +159,7 @@ describe("hashgraph with sources", () => {
       });
       assertFields(decisionOf(run), end);
       assert.equal(run.asks, asks);
+      assertAtMost(run.elapsedMs, mostMs);
     }
   });
 
