@@ -87,6 +87,8 @@ export class Readings {
   private readonly named: readonly ReadonlyMap<Digest, number>[];
   /** SG12: what stands at the source of a data question, as seats say. */
   private readonly values: ReadonlyMap<SeatIndex, ReadValue>;
+  /** SG8: counted when it is first asked for. */
+  private isCitable: boolean | null = null;
 
   constructor(attempt: Attempt, told: readonly SeatReading[]) {
     this.attempt = attempt;

@@ -87,12 +87,25 @@ export function recordsOf<Kind extends StageRecord["kind"]>(
 export function readingsIn(ledger: Ledger): Readings | null {
   const { attempt } = ledger;
   if (!namesSources(attempt)) return null;
-  const told = recordsOf(ledger, stageFor(attempt, "gather", 0), "gather");
-  return new Readings(
+  const records = recordsOf(ledger, stageFor(attempt, "gather", 0), "gather");
+  const known = counted.get(attempt) ?? new Map<string, Readings>();
+  counted.set(attempt, known);
+  const key = records.map(({ told }) => `${told.seat}.${told.digest}`).join();
+  const found = known.get(key);
+  if (found !== undefined) return found;
+  // Liars can offer ever other sets.
+  if (known.size === MOST_COUNTED) known.clear();
+  const readings = new Readings(
     attempt,
-    told.map(({ told: { seat }, record }) => ({ seat, body: record })),
+    records.map(({ told: { seat }, record }) => ({ seat, body: record })),
   );
+  known.set(key, readings);
+  return readings;
 }
+
+/** Readings by the events that state them: they are long, and asked for with every event. */
+const counted = new WeakMap<Attempt, Map<string, Readings>>();
+const MOST_COUNTED = 16;
 
 /** The outputs of a round in seat order (HG7, HG11), whatever they rest on. */
 export function outputsOf(ledger: Ledger, round: number): readonly Output[] {
