@@ -13,7 +13,7 @@ import { missesParents, stagesDue, suppliedTo } from "./gossip.ts";
 import { eventIn } from "./payloads.ts";
 import { canCite, openingOf, previewOf, recordOf, stageAt } from "./say.ts";
 import { agreementIn } from "./rules.ts";
-import { recordsIn, type HashgraphState, type HashgraphStep } from "./state.ts";
+import { isReading, recordsIn, type HashgraphState, type HashgraphStep } from "./state.ts";
 import { emptyGraphView, extendGraphView, hasEnded, isForker, newestOf, type Told, type GraphView } from "./view.ts";
 
 export function start(context: SeatContext): HashgraphStep {
@@ -156,11 +156,7 @@ function receive(
 ): HashgraphState {
   if (state.read !== null) return state;
   const next = { ...state, read: blocks.map((block) => block && readIn(block)) };
-  return isReading(next, context) ? ready(next, context) : next;
-}
-
-function isReading({ stage, step: where, said, record }: HashgraphState, { attempt }: SeatContext): boolean {
-  return stagesOf(attempt)[stage]?.kind === "gather" && where === "collect" && !said && record === null;
+  return isReading(next) ? ready(next, context) : next;
 }
 
 function ready(state: HashgraphState, context: SeatContext): HashgraphState {
@@ -299,7 +295,7 @@ function openStage(before: HashgraphState, context: SeatContext, stage: number):
     graceRunning: false,
   };
   const wait: Effect = { kind: "wait", timer: `phase.${stage}`, afterMs: context.timing.phaseMs };
-  if (isReading(state, context)) {
+  if (isReading(state)) {
     const sources = sourcesOf(context.attempt.request.question);
     return { state, effects: [wait, { kind: "read", sources }] };
   }

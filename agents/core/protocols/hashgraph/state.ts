@@ -3,6 +3,7 @@ import type { Proposal } from "../../phases/proposals.ts";
 import type { Origin } from "../../prompts/prompt.ts";
 import type { Observation, Step } from "../../protocol.ts";
 import type { SeatIndex } from "../../types.ts";
+import { stagesOf } from "./config.ts";
 import type { StageRecord } from "./payloads.ts";
 import { isForker, type GraphView, type Told } from "./view.ts";
 
@@ -74,4 +75,9 @@ export type HashgraphStep = Step<HashgraphState>;
 export function recordsIn({ graph, stage }: HashgraphState): readonly Told[] {
   const said = graph.told.filter(({ seat, body }) => body.record?.stage === stage && !isForker(graph, seat));
   return said.filter((told) => said.find(({ seat }) => seat === told.seat) === told);
+}
+
+/** HG26: true until a seat can say what it read. Its first event says that. */
+export function isReading({ graph, stage, step, said, record }: HashgraphState): boolean {
+  return stagesOf(graph.attempt)[stage]?.kind === "gather" && step === "collect" && !said && record === null;
 }
