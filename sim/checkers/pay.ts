@@ -209,41 +209,57 @@ function recorded(own: readonly Message[], stage: number): Message | undefined {
 
 /** HG4, HG6: the events whose ancestors are there; only where a slot is forked may another event's place stay empty. */
 function placedIn(messages: readonly Message[]): readonly Message[] {
-  const placed = new Set<Value>([null]);
+  const placed = new Set<string>();
   const slots = messages.map(({ header: { seat, round } }) => JSON.stringify([seat, round]));
   const isForked = ({ seat, sequence }: Fields): boolean => {
     const slot = JSON.stringify([seat, sequence]);
     return slots.indexOf(slot) !== slots.lastIndexOf(slot);
   };
-  for (let count = 0; count !== placed.size;) {
+  for (let count = -1; count !== placed.size;) {
     count = placed.size;
-    for (const { header, payload } of messages) {
-      const { selfParent = null, otherParent = null } = fieldsOf(payload);
-      const other = fieldsOf(otherParent);
-      if (placed.has(digestIn(selfParent)) && (placed.has(digestIn(other["digest"])) || isForked(other)))
-        placed.add(header.payloadDigest);
+    for (const message of messages) {
+      const { self, other } = parentsOf(message);
+      const isOtherThere = other === null || placed.has(other.name) || isForked(other.ref);
+      if ((self === null || placed.has(self)) && isOtherThere) placed.add(nameOf(message.header));
     }
   }
-  return messages.filter(({ header }) => placed.has(header.payloadDigest));
+  return messages.filter(({ header }) => placed.has(nameOf(header)));
 }
 
 /** HG9: a seat is paid for an answer that was ordered, and with it all events that its own rests on. */
 function isBehindPaid(trace: Trace, messages: readonly Message[], commit: Message): boolean {
   const shares = firstCertificate(trace)?.decision.shares ?? [];
-  const byDigest = new Map(messages.map((message) => [message.header.payloadDigest, message]));
-  const revealed = shares.flatMap((share, seat) =>
-    share === 0 || share === ABSENT
-      ? []
-      : (recorded(bySeat(messages, seat), readingStages(trace) + 1)?.header.payloadDigest ?? []),
-  );
+  const byName = new Map(messages.map((message) => [nameOf(message.header), message]));
+  const revealed = shares.flatMap((share, seat) => {
+    const reveal =
+      share === 0 || share === ABSENT ? undefined : recorded(bySeat(messages, seat), readingStages(trace) + 1);
+    return reveal === undefined ? [] : nameOf(reveal.header);
+  });
   const ancestors = new Set(revealed);
   // The loop also visits what it adds to the set.
-  for (const digest of ancestors) {
-    const { selfParent, otherParent } = fieldsOf(byDigest.get(digest)?.payload);
-    for (const parent of [digestIn(selfParent), digestIn(fieldsOf(otherParent)["digest"])])
-      if (parent !== null) ancestors.add(parent);
+  for (const name of ancestors) {
+    const message = byName.get(name);
+    const { self, other } = message === undefined ? { self: null, other: null } : parentsOf(message);
+    for (const parent of [self, other?.name ?? null]) if (parent !== null) ancestors.add(parent);
   }
-  return ancestors.has(commit.header.payloadDigest);
+  return ancestors.has(nameOf(commit.header));
+}
+
+/** An event by its creator and digest: seats that read the same say the same, and a liar copies what others say. */
+function nameOf({ seat, payloadDigest }: Pick<Message["header"], "seat" | "payloadDigest">): string {
+  return `${seat} ${payloadDigest}`;
+}
+
+/** The names of an event's parents; null without one. */
+function parentsOf({ header: { seat }, payload }: Message) {
+  const { selfParent, otherParent } = fieldsOf(payload);
+  const own = digestIn(selfParent);
+  const ref = fieldsOf(otherParent);
+  const digest = digestIn(ref["digest"]);
+  return {
+    self: own === null ? null : nameOf({ seat, payloadDigest: own }),
+    other: digest === null ? null : { ref, name: nameOf({ seat: ref["seat"] as SeatIndex, payloadDigest: digest }) },
+  };
 }
 
 function bySeat(messages: readonly Message[], seat: number): readonly Message[] {

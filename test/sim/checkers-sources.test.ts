@@ -4,6 +4,7 @@ import { decodeMessage } from "../../agents/core/encoding/transcript.ts";
 import type { PayloadMap } from "../../agents/core/protocol.ts";
 import type { Decision, SeatIndex } from "../../agents/core/types.ts";
 import { checkers, violationsIn, type CheckerName } from "../../sim/checkers/index.ts";
+import { SOURCE_FAULTS } from "../../sim/options.ts";
 import { createPlan } from "../../sim/plan.ts";
 import type { SeatTrace, Trace } from "../../sim/trace.ts";
 import { runWorld } from "../../sim/world.ts";
@@ -101,3 +102,17 @@ for (const protocol of ["mbft", "hashgraph"])
       assertIncludes(says("no-honest-slash", lied()), `slashes honest seat ${seat}`);
     });
   });
+
+describe("checkers of a hashgraph with sources", () => {
+  it("SI11, SI12: what a liar copies from another seat's line is not in its own, though both read the same", async () => {
+    const options = {
+      protocol: "hashgraph",
+      n: 4,
+      byzantine: 1,
+      faults: ["delay"],
+      byzantineKinds: ["equivocating"],
+    } as const;
+    const plan = createPlan({ ...options, kind: "boolean", errorPpm: 0, sources: SOURCE_FAULTS }, 41_000_812);
+    assert.deepEqual(violationsIn(await runWorld(plan)), []);
+  });
+});
