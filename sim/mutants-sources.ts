@@ -1,6 +1,7 @@
 import type { Mutant } from "./mutant.ts";
 
 const READINGS = "agents/core/phases/readings.ts";
+const HASHGRAPH_RULES = "agents/core/protocols/hashgraph/rules.ts";
 
 /** Planted faults in the rules of questions with sources. */
 export const sourceMutants: readonly Mutant[] = [
@@ -76,6 +77,24 @@ export const sourceMutants: readonly Mutant[] = [
     replace: `if (quotation === "") return false;`,
     sim: "--protocol mbft --n 4 --byzantine 1 --sources right",
     seed: 53,
+    expect: ["sources"],
+  },
+  {
+    id: "HG26-bears",
+    bug: "under a hashgraph an answer counts whatever it cites",
+    file: HASHGRAPH_RULES,
+    find: "readings === null || readings.bears(seat, answer, citations);",
+    replace: "readings === null || citations.length >= 0 || readings.bears(seat, answer, citations);",
+    sim: "--protocol hashgraph --n 4 --byzantine 1 --sources moving",
+    expect: ["sources"],
+  },
+  {
+    id: "HG26-peer",
+    bug: "under a hashgraph one seat's word is evidence of what stands at a source",
+    file: READINGS,
+    find: "return holdsHonest(seats, this.attempt.committee.length);",
+    replace: "return seats > 0;",
+    sim: "--protocol hashgraph --n 4 --byzantine 1 --sources differing",
     expect: ["sources"],
   },
 ];

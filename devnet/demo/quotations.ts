@@ -52,9 +52,11 @@ export async function readQuotations(
 type Fields = { readonly [key: string]: Value };
 
 export function quotationsIn({ attempt, messages }: Deliberation): readonly Quotation[] {
-  const said = (name: string): readonly { readonly seat: SeatIndex; readonly body: Fields }[] =>
+  // Under a hashgraph an event carries it as a record.
+  const bodyOf = (body: Fields): Fields => ("record" in body ? fieldsOf(fieldsOf(body["record"])["body"]) : body);
+  const said = (...names: readonly string[]): readonly { readonly seat: SeatIndex; readonly body: Fields }[] =>
     messages.flatMap(({ header, rendering }) =>
-      rendering?.name === name ? [{ seat: header.seat, body: rendering.body }] : [],
+      rendering !== null && names.includes(rendering.name) ? [{ seat: header.seat, body: bodyOf(rendering.body) }] : [],
     );
   const read = said("gather").map(({ body }) => listIn(body["sources"]).map((one) => fieldsOf(one)));
   const { request } = grounded(attempt);
@@ -67,7 +69,7 @@ export function quotationsIn({ attempt, messages }: Deliberation): readonly Quot
     return listIn(heard?.["passages"]).some((one) => one instanceof Uint8Array && bytesToHex(one) === digest);
   };
   const found = new Map<string, Omit<Quotation, "quotedBy"> & { readonly seats: Set<SeatIndex> }>();
-  for (const { seat, body } of said("reveal")) {
+  for (const { seat, body } of said("reveal", "output")) {
     const proposal = fieldsOf(body["proposal"]);
     for (const one of listIn(proposal["citations"])) {
       const citation = decodeCitation(one);

@@ -67,7 +67,7 @@ export function consensusReport(attempt: Attempt, tally: Tally): ConsensusReport
 /** Seats behind the answer. The confidence is their share of all seats, which a fallback halves (HG17). */
 function supportersOf(ending: Ending | null, seats: number): number {
   if (ending === null) return 0;
-  const whole = ending.path === "agreement" ? ONE_PPM : ONE_PPM / 2;
+  const whole = ending.path === "vote" || ending.path === "plurality" ? ONE_PPM / 2 : ONE_PPM;
   return Math.round((ending.confidence * seats) / whole);
 }
 
@@ -112,6 +112,8 @@ function summaryOf(path: ConsensusReport["path"], share: string, rounds: number)
       return `no agreement ${after}; the answer of ${share} (fallback)`;
     case "none":
       return `no consensus ${after}`;
+    case "unread":
+      return `nothing that more than 1/3 of the seats read: no answer could quote anything`;
     case "open":
       return `undecided ${after}`;
   }

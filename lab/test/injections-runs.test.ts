@@ -88,7 +88,7 @@ const REACHED: Readonly<Record<string, string>> = {
   wbft: "answer other proof question sourceA",
   leaderless: "proof question sourceA",
   unanimous: "answer counterProof other others proof question sourceA",
-  hashgraph: "answer counterProof other others proof question",
+  hashgraph: "answer counterProof other others proof question sourceA",
   council: "answerA answerB answerC answerD question",
   debate: "answer answerA answerB answerC answerD counterProof others proof question",
   adversarial: "proof question reviewA reviewB",

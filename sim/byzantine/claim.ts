@@ -2,6 +2,7 @@ import { digestOf } from "../../agents/core/encoding/codec.ts";
 import { hexToBytes } from "../../agents/core/encoding/bytes.ts";
 import type { PayloadMap } from "../../agents/core/protocol.ts";
 import { EVENT, EVENTS_PER_SEAT, stagesOf } from "../../agents/core/protocols/hashgraph/config.ts";
+import { namesSources } from "../../agents/core/sources/named.ts";
 import { decodeMessage, encodeMessage } from "../../agents/core/encoding/transcript.ts";
 import type { Message } from "../../agents/core/types.ts";
 import type { SessionPorts } from "../../agents/node/seat/host.ts";
@@ -24,6 +25,8 @@ export function claiming(claim: "last" | "line") {
           closed: stagesOf(plan.attempt).length,
           mode: claim === "last" ? "last" : "gossip",
           selfParent: last === undefined ? null : hexToBytes(digestOf(last.payload)),
+          // HG26: what was read stands in the first event alone.
+          ...(last !== undefined && namesSources(plan.attempt) && { record: null }),
         };
         line.push(resign(plan, signer, { ...header, round: line.length }, claimed));
       }

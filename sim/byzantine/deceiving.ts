@@ -1,23 +1,14 @@
 import { hexToBytes } from "../../agents/core/encoding/bytes.ts";
 import { digestOf } from "../../agents/core/encoding/codec.ts";
-import { GATHER } from "../../agents/core/phases/readings.ts";
-import {
-  commitForm,
-  commitmentOf,
-  encodeProposal,
-  revealForm,
-  type Proposal,
-} from "../../agents/core/phases/proposals.ts";
-import { CLOSE } from "../../agents/core/phases/round-book.ts";
-import type { Effect, PayloadMap, Protocol, Step } from "../../agents/core/protocol.ts";
+import { commitmentOf, encodeProposal, type Proposal } from "../../agents/core/phases/proposals.ts";
+import type { PayloadMap, Protocol } from "../../agents/core/protocol.ts";
 import type { Citation } from "../../agents/core/sources/citations.ts";
 import { passagesOf } from "../../agents/core/sources/passages.ts";
 import type { Ppm, Value } from "../../agents/core/types.ts";
 import { createRandom } from "../random.ts";
 import { tellingLine, type SourcesPlan } from "../sources.ts";
 import type { Culprit } from "./culprit.ts";
-
-type Send = Extract<Effect, { kind: "send" }>;
+import { saying } from "./saying.ts";
 
 /** What a proposal of this seat cites: what its runtime does, or what no honest seat would. */
 const CITING = ["own", "invented", "another's", "misquoted", "exchanged"] as const;
@@ -75,9 +66,7 @@ export function deceiving(protocol: Protocol, { pages }: SourcesPlan, culprit: C
     if (lie === null || !("commitment" in payload)) return payload;
     const salt = random.bytes(32);
     salts.set(round, salt);
-    // SG5: a commitment counts rounds from after the one in which sources are read.
-    const commitment = commitmentOf(attempt, round - 1, seat, proposing(lie[0]), salt);
-    return { ...payload, commitment: hexToBytes(commitment) };
+    return { ...payload, commitment: hexToBytes(commitmentOf(attempt, round, seat, proposing(lie[0]), salt)) };
   };
   const revealed = (payload: PayloadMap, round: number): PayloadMap => {
     const salt = salts.get(round);
@@ -86,20 +75,24 @@ export function deceiving(protocol: Protocol, { pages }: SourcesPlan, culprit: C
     const { why: _, ...rest } = payload;
     return { ...rest, proposal: { ...encodeProposal(proposing(lie[1])), salt } };
   };
+  const revised = (payload: PayloadMap): PayloadMap => {
+    if (lie === null) return payload;
+    recorder.count("false citation");
+    return { ...payload, proposal: encodeProposal(proposing(lie[1])) };
+  };
 
-  const bent = ({ phase, round, payload }: Send): PayloadMap => {
-    if (round === 0 && phase === GATHER) return gathered(payload);
-    if (round === 0 && phase === CLOSE) return deafened(payload);
-    if (phase === commitForm.phase) return committed(payload, round);
-    return phase === revealForm.phase ? revealed(payload, round) : payload;
-  };
-  const bend = (step: Step<unknown>): Step<unknown> => ({
-    ...step,
-    effects: step.effects.map((effect) => (effect.kind === "send" ? { ...effect, payload: bent(effect) } : effect)),
+  return saying(protocol, attempt, ({ part, round, body }) => {
+    switch (part) {
+      case "gather":
+        return gathered(body);
+      case "close":
+        return deafened(body);
+      case "commit":
+        return committed(body, round);
+      case "reveal":
+        return revealed(body, round);
+      case "revise":
+        return revised(body);
+    }
   });
-  return {
-    ...protocol,
-    start: (context) => bend(protocol.start(context)),
-    step: (state, context, tally, input) => bend(protocol.step(state, context, tally, input)),
-  };
 }

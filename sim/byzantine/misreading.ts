@@ -1,10 +1,10 @@
 import { memoryReading } from "../../agents/adapters/memory/source-reader.ts";
-import { GATHER } from "../../agents/core/phases/readings.ts";
-import type { Effect, Input, Protocol, Step } from "../../agents/core/protocol.ts";
+import type { Input, PayloadMap, Protocol } from "../../agents/core/protocol.ts";
 import { readingBlock } from "../../agents/core/sources/reading.ts";
 import { createRandom } from "../random.ts";
 import type { SourcesPlan } from "../sources.ts";
 import type { Culprit } from "./culprit.ts";
+import { saying, type Said } from "./saying.ts";
 
 /**
  * SM10: a Byzantine seat of a data question takes another number for what it read, says another one than it answers, or both. All liars of
@@ -18,15 +18,10 @@ export function misreading(protocol: Protocol, { pages }: SourcesPlan, culprit: 
 
   const taken = (input: Input): Input =>
     input.kind === "read" && misread !== null ? { ...input, blocks: [misread] } : input;
-  const said = (effect: Effect): Effect => {
-    if (!isDoubleTongued || effect.kind !== "send" || effect.round > 0 || effect.phase !== GATHER) return effect;
+  const said = ({ part, body }: Said): PayloadMap => {
+    if (!isDoubleTongued || part !== "gather") return body;
     recorder.count("false reading");
-    return { ...effect, payload: { ...effect.payload, sources: [{ value }] } };
+    return { ...body, sources: [{ value }] };
   };
-  const bend = (step: Step<unknown>): Step<unknown> => ({ ...step, effects: step.effects.map(said) });
-  return {
-    ...protocol,
-    start: (context) => bend(protocol.start(context)),
-    step: (state, context, tally, input) => bend(protocol.step(state, context, tally, taken(input))),
-  };
+  return saying(protocol, plan.attempt, said, taken);
 }

@@ -12,7 +12,8 @@ import {
 import { agrees } from "../plan.ts";
 import { backedBy, honestSeats, type Trace } from "../trace.ts";
 import { FLAT } from "./pay.ts";
-import { bearing, fieldsOf, firstCertificate, openingOf, transcribed } from "./transcript.ts";
+import { fieldsOf } from "./raw.ts";
+import { bearing, firstCertificate, openingOf, transcribed } from "./transcript.ts";
 
 const COMMIT = 1;
 const REVEAL = 2;

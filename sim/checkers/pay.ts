@@ -8,9 +8,11 @@ import {
   type Value,
 } from "../../agents/core/types.ts";
 import { KIND_RULES } from "../../agents/core/request/kinds.ts";
+import { namesSources } from "../../agents/core/sources/named.ts";
 import { agrees } from "../plan.ts";
 import { slotOf, type Trace } from "../trace.ts";
-import { bearing, digestIn, fieldsOf, differingFrom, firstCertificate, openingOf, transcribed } from "./transcript.ts";
+import { digestIn, fieldsOf, recordIn } from "./raw.ts";
+import { bearing, differingFrom, firstCertificate, openingOf, transcribed } from "./transcript.ts";
 
 const COMMIT = 1;
 const REVEAL = 2;
@@ -184,8 +186,10 @@ export function boundTo(trace: Trace, messages: readonly Message[], seat: SeatIn
   }
   if (protocol.id === "hashgraph") {
     const own = bySeat(placedIn(messages), seat);
-    const [commit, reveal] = [recorded(own, 0), recorded(own, 1)];
-    const bound = opened(trace, own[0], 0, recordIn(commit)["body"], recordIn(reveal)["body"]);
+    const first = readingStages(trace);
+    const [commit, reveal] = [recorded(own, first), recorded(own, first + 1)];
+    // Before the rounds of answers there is as many rounds of phases for reading as there are stages here.
+    const bound = opened(trace, own[0], first, recordIn(commit)["body"], recordIn(reveal)["body"]);
     return bound && { ...bound, isOrdered: commit !== undefined && isBehindPaid(trace, messages, commit) };
   }
   const own = bySeat(messages, seat);
@@ -194,8 +198,9 @@ export function boundTo(trace: Trace, messages: readonly Message[], seat: SeatIn
   return opened(trace, own[0], first, said(COMMIT), said(REVEAL));
 }
 
-function recordIn(message: Message | undefined): Fields {
-  return fieldsOf(fieldsOf(message?.payload)["record"]);
+/** HG26: how many stages come before the commitments. */
+function readingStages({ attempt }: Trace): number {
+  return namesSources(attempt) ? 1 : 0;
 }
 
 function recorded(own: readonly Message[], stage: number): Message | undefined {
@@ -204,39 +209,57 @@ function recorded(own: readonly Message[], stage: number): Message | undefined {
 
 /** HG4, HG6: the events whose ancestors are there; only where a slot is forked may another event's place stay empty. */
 function placedIn(messages: readonly Message[]): readonly Message[] {
-  const placed = new Set<Value>([null]);
+  const placed = new Set<string>();
   const slots = messages.map(({ header: { seat, round } }) => JSON.stringify([seat, round]));
   const isForked = ({ seat, sequence }: Fields): boolean => {
     const slot = JSON.stringify([seat, sequence]);
     return slots.indexOf(slot) !== slots.lastIndexOf(slot);
   };
-  for (let count = 0; count !== placed.size;) {
+  for (let count = -1; count !== placed.size;) {
     count = placed.size;
-    for (const { header, payload } of messages) {
-      const { selfParent = null, otherParent = null } = fieldsOf(payload);
-      const other = fieldsOf(otherParent);
-      if (placed.has(digestIn(selfParent)) && (placed.has(digestIn(other["digest"])) || isForked(other)))
-        placed.add(header.payloadDigest);
+    for (const message of messages) {
+      const { self, other } = parentsOf(message);
+      const isOtherThere = other === null || placed.has(other.name) || isForked(other.ref);
+      if ((self === null || placed.has(self)) && isOtherThere) placed.add(nameOf(message.header));
     }
   }
-  return messages.filter(({ header }) => placed.has(header.payloadDigest));
+  return messages.filter(({ header }) => placed.has(nameOf(header)));
 }
 
 /** HG9: a seat is paid for an answer that was ordered, and with it all events that its own rests on. */
 function isBehindPaid(trace: Trace, messages: readonly Message[], commit: Message): boolean {
   const shares = firstCertificate(trace)?.decision.shares ?? [];
-  const byDigest = new Map(messages.map((message) => [message.header.payloadDigest, message]));
-  const revealed = shares.flatMap((share, seat) =>
-    share === 0 || share === ABSENT ? [] : (recorded(bySeat(messages, seat), 1)?.header.payloadDigest ?? []),
-  );
+  const byName = new Map(messages.map((message) => [nameOf(message.header), message]));
+  const revealed = shares.flatMap((share, seat) => {
+    const reveal =
+      share === 0 || share === ABSENT ? undefined : recorded(bySeat(messages, seat), readingStages(trace) + 1);
+    return reveal === undefined ? [] : nameOf(reveal.header);
+  });
   const ancestors = new Set(revealed);
   // The loop also visits what it adds to the set.
-  for (const digest of ancestors) {
-    const { selfParent, otherParent } = fieldsOf(byDigest.get(digest)?.payload);
-    for (const parent of [digestIn(selfParent), digestIn(fieldsOf(otherParent)["digest"])])
-      if (parent !== null) ancestors.add(parent);
+  for (const name of ancestors) {
+    const message = byName.get(name);
+    const { self, other } = message === undefined ? { self: null, other: null } : parentsOf(message);
+    for (const parent of [self, other?.name ?? null]) if (parent !== null) ancestors.add(parent);
   }
-  return ancestors.has(commit.header.payloadDigest);
+  return ancestors.has(nameOf(commit.header));
+}
+
+/** An event by its creator and digest: seats that read the same say the same, and a liar copies what others say. */
+function nameOf({ seat, payloadDigest }: Pick<Message["header"], "seat" | "payloadDigest">): string {
+  return `${seat} ${payloadDigest}`;
+}
+
+/** The names of an event's parents; null without one. */
+function parentsOf({ header: { seat }, payload }: Message) {
+  const { selfParent, otherParent } = fieldsOf(payload);
+  const own = digestIn(selfParent);
+  const ref = fieldsOf(otherParent);
+  const digest = digestIn(ref["digest"]);
+  return {
+    self: own === null ? null : nameOf({ seat, payloadDigest: own }),
+    other: digest === null ? null : { ref, name: nameOf({ seat: ref["seat"] as SeatIndex, payloadDigest: digest }) },
+  };
 }
 
 function bySeat(messages: readonly Message[], seat: number): readonly Message[] {

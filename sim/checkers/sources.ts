@@ -3,7 +3,8 @@ import type { Decision, Message, SeatIndex, Value } from "../../agents/core/type
 import { isDataQuestion } from "../sources.ts";
 import { backedBy, honestSeats, type Trace } from "../trace.ts";
 import { boundTo, canTell, FLAT, isSame } from "./pay.ts";
-import { bearing, citationsIn, fieldsOf, firstCertificate, transcribed } from "./transcript.ts";
+import { fieldsOf, recordIn } from "./raw.ts";
+import { bearing, citationsIn, firstCertificate, transcribed } from "./transcript.ts";
 
 const REVEAL = 2;
 
@@ -96,9 +97,14 @@ function unread(trace: Trace, messages: readonly Message[], bears: ReturnType<ty
   );
 }
 
+/** What seats answered: in a phase, or in the record of an event. */
 function proposalsIn(
   messages: readonly Message[],
 ): readonly { readonly proposal: ReturnType<typeof fieldsOf>; readonly seat: SeatIndex }[] {
-  const shown = messages.filter(({ header }) => header.phase === REVEAL);
-  return shown.map(({ header, payload }) => ({ proposal: fieldsOf(fieldsOf(payload)["proposal"]), seat: header.seat }));
+  return messages.flatMap((message) => {
+    const { phase, seat } = message.header;
+    const body = phase === REVEAL ? message.payload : recordIn(message)["body"];
+    const { proposal = null } = fieldsOf(body);
+    return proposal === null ? [] : [{ proposal: fieldsOf(proposal), seat }];
+  });
 }

@@ -1,4 +1,4 @@
-import { bytesToHex, encodeRequestId } from "../../agents/core/encoding/bytes.ts";
+import { encodeRequestId } from "../../agents/core/encoding/bytes.ts";
 import { digestOf } from "../../agents/core/encoding/codec.ts";
 import { decodeMessage, readRoot } from "../../agents/core/encoding/transcript.ts";
 import { dataNumber } from "../../agents/core/sources/data.ts";
@@ -6,10 +6,9 @@ import { grounded, sourcesOf } from "../../agents/core/sources/named.ts";
 import type { Decision, Digest, Message, SeatIndex, Value } from "../../agents/core/types.ts";
 import { agrees } from "../plan.ts";
 import { isDataQuestion } from "../sources.ts";
+import { readInTime, type RawReading } from "./readings.ts";
+import { digestIn, fieldsOf } from "./raw.ts";
 import { honestSeats, type Certified, type Trace } from "../trace.ts";
-
-/** SG5: the phases of the round in which sources are read. */
-const [GATHER, CLOSE] = [10, 200];
 
 /** The first certificate that an honest seat announced. */
 export function firstCertificate(trace: Trace): Certified["certificate"] | null {
@@ -64,13 +63,6 @@ export function openingOf(
   return digestOf(citations === undefined ? bound : { ...bound, citations });
 }
 
-/** The fields of a raw value; none if it is no map. */
-export function fieldsOf(value: Value | undefined): { readonly [key: string]: Value } {
-  return value !== null && typeof value === "object" && !Array.isArray(value) && !(value instanceof Uint8Array)
-    ? (value as { readonly [key: string]: Value })
-    : {};
-}
-
 /** A citation as a raw proposal has it. */
 interface RawCitation {
   readonly source: number;
@@ -92,14 +84,9 @@ export function citationsIn(proposal: ReturnType<typeof fieldsOf>): readonly Raw
 type Bears = (proposal: ReturnType<typeof fieldsOf>, seat: SeatIndex) => boolean;
 
 /** SG12: whether the answer is the number that its seat named in time, and more than 1/3 of the seats named one within the tolerance. */
-function bearingData({ attempt }: Trace, gathered: readonly Message[]): Bears {
+function bearingData({ attempt }: Trace, readings: readonly RawReading[]): Bears {
   const { request } = grounded(attempt);
-  const values = new Map(
-    gathered.map(({ header, payload }) => {
-      const [one] = fieldsOf(payload)["sources"] as readonly Value[];
-      return [header.seat, fieldsOf(one)["value"]] as const;
-    }),
-  );
+  const values = new Map(readings.map(({ seat, sources: [one] }) => [seat, fieldsOf(one)["value"]] as const));
   const numberOf = (value: Value | undefined): string =>
     typeof value === "string" ? (dataNumber(request, value)?.text ?? "") : "";
   return (proposal, seat) => {
@@ -119,17 +106,10 @@ function bearingData({ attempt }: Trace, gathered: readonly Message[]): Bears {
 export function bearing(trace: Trace, messages: readonly Message[]): Bears {
   if (trace.sources === null) return () => true;
   const seats = trace.attempt.committee.length;
-  const said = (phase: number): readonly Message[] => {
-    const all = messages.filter(({ header }) => header.round === 0 && header.phase === phase);
-    return all.filter(({ header }) => all.filter((one) => one.header.seat === header.seat).length === 1);
-  };
-  const held = said(CLOSE).map(({ payload }) => (fieldsOf(payload)["seen"] as readonly (readonly Value[])[])[0] ?? []);
-  const isHeld = ({ header: { seat, payloadDigest } }: Message): boolean =>
-    3 * held.filter((list) => digestIn(list[seat]) === payloadDigest).length > seats;
-  const gathered = said(GATHER).filter(isHeld);
-  if (isDataQuestion(trace.attempt)) return bearingData(trace, gathered);
-  const named = gathered.map(({ payload }) =>
-    (fieldsOf(payload)["sources"] as readonly Value[]).map((one) => {
+  const readings = readInTime(trace, messages);
+  if (isDataQuestion(trace.attempt)) return bearingData(trace, readings);
+  const named = readings.map(({ sources }) =>
+    sources.map((one) => {
       const passages = (fieldsOf(one)["passages"] ?? []) as readonly Value[];
       return new Set(passages.map(digestIn));
     }),
@@ -139,14 +119,9 @@ export function bearing(trace: Trace, messages: readonly Message[]): Bears {
     return (
       citations.length > 0 &&
       citations.every(({ source, passage, quotation }) => {
-        const readers = named.filter((sources) => sources[source]?.has(digestOf(passage)) === true).length;
+        const readers = named.filter((one) => one[source]?.has(digestOf(passage)) === true).length;
         return 3 * readers > seats && quotation !== "" && passage.includes(quotation);
       })
     );
   };
-}
-
-/** The digest that raw bytes state; null for anything else. */
-export function digestIn(value: Value | undefined): Digest | null {
-  return value instanceof Uint8Array ? (bytesToHex(value) as Digest) : null;
 }

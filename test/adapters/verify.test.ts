@@ -2,12 +2,14 @@ import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 import { createSystemClock } from "../../agents/adapters/clock/system-clock.ts";
 import { createMemoryContentStore } from "../support/memory/content-store.ts";
-import { cidString, decode, encode, encodeBlock, decodeBlock } from "../../agents/core/encoding/codec.ts";
+import { cidString, decode, digestOf, encode, encodeBlock, decodeBlock } from "../../agents/core/encoding/codec.ts";
 import type { BlockValue } from "../../agents/core/encoding/block-value.ts";
-import { encodeRequestId, sha256 } from "../../agents/core/encoding/bytes.ts";
+import { encodeRequestId, hexToBytes, sha256 } from "../../agents/core/encoding/bytes.ts";
 import { decisionDigest } from "../../agents/core/encoding/typed-data.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import { limits } from "../../agents/core/limits.ts";
+import type { Protocol } from "../../agents/core/protocol.ts";
+import { protocols } from "../../agents/core/protocols/index.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import type { Attempt, Certificate, Decision, Digest, RequestId, SeatIndex, Value } from "../../agents/core/types.ts";
 import { verdictOf, type VerifyOptions, type VerifyReport } from "../../agents/node/audit/report.ts";
@@ -15,6 +17,7 @@ import { verifyRequest } from "../../agents/node/audit/verify.ts";
 import { packRound } from "../support/memory-chain/rounds.ts";
 import type { ChainEvent } from "../../agents/core/request/events.ts";
 import { attemptOf, runCommittee, signDigest, wideId, withId, type SeatScript } from "../support/core/committee.ts";
+import { asking, quoting, standing } from "../support/core/sources-scripts.ts";
 
 const seats = [0, 1, 2, 3] as const;
 const attempt = attemptOf(4);
@@ -40,11 +43,17 @@ let good: Case;
 /** Digests of the message blocks in the order of the root's links. */
 let links: readonly Digest[];
 
-function decided(by: Attempt): Case {
+function decided(
+  by: Attempt,
+  protocol: Protocol = mbft,
+  script = honest,
+  texts: ReadonlyMap<string, string> = new Map(),
+): Case {
   const run = runCommittee(
-    mbft,
+    protocol,
     by,
-    seats.map(() => honest),
+    seats.map(() => script),
+    { texts },
   );
   const { decision, signatures } = run.certificates[0]!;
   const blocks = new Map(run.blocks[0]!.map((bytes) => [sha256(bytes), bytes]));
@@ -338,4 +347,27 @@ describe("verifyRequest", () => {
     const aborted = AbortSignal.abort(new Error("Ctrl-C"));
     await assert.rejects(verify({ ...good, blocks: new Map() }, { signal: aborted }), /Ctrl-C/);
   });
+});
+
+describe("verifyRequest of questions with sources", () => {
+  const page = "The team shipped version 2 on 3 March, says its release page.";
+  for (const protocol of protocols.filter(({ readsSources }) => readsSources))
+    it(`EV-3: ${protocol.id}: proves the decision from the transcript alone, and names the block in which a byte of what was read is changed`, async () => {
+      const subject = decided(
+        asking(4, [page], { protocol: protocol.code }),
+        protocol,
+        quoting(page, "yes"),
+        standing(page),
+      );
+      assert.deepEqual([subject.decision.status, subject.decision.answer], ["decided", "yes"]);
+      assert.equal((await verify(subject)).ok, true);
+      for (const needle of [Buffer.from(page), Buffer.from(hexToBytes(digestOf(page)))]) {
+        const [digest, bytes] = [...subject.blocks].find(
+          ([one, block]) => one !== subject.decision.transcript && Buffer.from(block).includes(needle),
+        )!;
+        const bent = flipped(bytes, Buffer.from(bytes).indexOf(needle) + 9);
+        const report = await verify({ ...subject, blocks: new Map(subject.blocks).set(digest, bent) });
+        assert.deepEqual([report.failure?.step, report.failure?.cid], ["messages", cidString(digest)]);
+      }
+    });
 });

@@ -13,6 +13,7 @@ import type { ReadingFailure } from "../../agents/core/sources/snapshot.ts";
 import type { Attempt, Terms } from "../../agents/core/types.ts";
 import { attemptOf, type SeatScript } from "../support/core/committee.ts";
 import { byRank, decisionOf, watched } from "../support/core/council-scripts.ts";
+import { rereading } from "../support/core/sources-scripts.ts";
 import { assertAbove, assertBelow, assertFields } from "../support/assertions.ts";
 import { processorMs } from "../support/processor-time.ts";
 
@@ -116,11 +117,8 @@ describe("data questions: over a committee", () => {
         const done = run(protocol, attempt, shown("50"), [
           {
             ...shown("50"),
-            say: (effect) => [
-              "sources" in effect.payload
-                ? { ...effect, payload: { ...effect.payload, ...gatherForm.encode({ sources: [{ value: "49.95" }] }) } }
-                : effect,
-            ],
+            saysToItself: true,
+            say: (effect) => [rereading(effect, { sources: [{ value: "49.95" }] })],
           },
         ]);
         assertFields(decisionOf(done), { status: "decided", answer: "50" });

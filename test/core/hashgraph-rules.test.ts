@@ -186,7 +186,7 @@ describe("hashgraph rules", () => {
     world.event(0, 1, outputRecord(1, "yes"), { closed: 1 });
     const view = graphViewOf(attempt, tallyOf(world.messages));
     assert.deepEqual(
-      preview(attempt, view.told)[0]?.outputs.map(({ seat }) => seat),
+      preview(attempt, view.told, null).rounds[0]?.outputs.map(({ seat }) => seat),
       [1, 2, 3],
     );
   });
@@ -247,7 +247,7 @@ describe("hashgraph rules", () => {
         seats: texts.flatMap((one, seat) => (one === text ? [seat as SeatIndex] : [])),
       }));
       classes.sort((a, b) => b.seats.length - a.seats.length);
-      return { round: 0, outputs, classes, agreed: null, isStable: false };
+      return { round: 0, outputs, unborne: [], classes, agreed: null, isStable: false };
     };
     const small = nextPrompt(readerOf(terms, 6), proposalOf("b"), result(["a", "a", "a", "a", "b", "b", "b"], "p"))
       .small.user;
@@ -292,7 +292,7 @@ describe("hashgraph rules", () => {
       proposal: { ...proposalOf("yes"), proof },
     }));
     const classes = [{ representative: answer, seats: outputs.map(({ seat }) => seat) }];
-    const result = { round: 0, outputs, classes, agreed: null, isStable: false };
+    const result = { round: 0, outputs, unborne: [], classes, agreed: null, isStable: false };
     const group = classes[0] as AnswerGroup;
     const shown = new Map(proofs.map((proof) => [proof, 0]));
     for (let reader = 0; reader < 200; reader++) {
@@ -303,7 +303,7 @@ describe("hashgraph rules", () => {
       const { proof } = (least as (typeof outputs)[number]).proposal;
       const one = readerOf(attempt, 3, salt);
       assertIncludes(nextPrompt(one, proposalOf("no"), result).small.user, `"4 of 4 members: yes: ${proof}"`);
-      assertIncludes(votePrompt(one, group, result).small.user, `proof: "${proof}"`);
+      assertIncludes(votePrompt(one, group, result).prompt.small.user, `proof: "${proof}"`);
       shown.set(proof, (shown.get(proof) as number) + 1);
     }
     for (const times of shown.values()) assertWithin(times, 30, 70);

@@ -11,7 +11,7 @@ import type { ReadingFailure } from "../../agents/core/sources/snapshot.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
 import type { Attempt, Digest, NonAnswer, SeatIndex, Terms } from "../../agents/core/types.ts";
 import { believing, byRank, decisionOf, taskOf, watched } from "../support/core/council-scripts.ts";
-import { asking, nameOf, quoting, standing } from "../support/core/sources-scripts.ts";
+import { asking, bodyIn, nameOf, quoting, standing } from "../support/core/sources-scripts.ts";
 import { assertAbove, assertFields } from "../support/assertions.ts";
 import type { SeatScript } from "../support/core/committee.ts";
 
@@ -137,11 +137,10 @@ describe("non-answers: over a committee", () => {
       it("SG10: a non-answer that quotes a source does not count; a seat leaves out what its model quoted", () => {
         const attempt = askingUnder(protocol, 4, [PAGE]);
         const run = deciding(protocol, attempt, [PAGE], saying("unanswerable"));
-        const reveals = run.effects.flat().filter((one) => one.kind === "send" && one.phase === revealForm.phase);
-        const cited = reveals.flatMap((one) => {
-          const proposal = (one.kind === "send" && one.payload["proposal"]) || null;
-          return proposal === null ? [] : [(proposal as { readonly citations: readonly unknown[] }).citations];
-        });
+        const said = run.effects.flat().flatMap((one) => (one.kind === "send" ? [bodyIn(one.payload)] : []));
+        const cited = said.flatMap(({ proposal = null }) =>
+          proposal === null ? [] : [(proposal as { readonly citations: readonly unknown[] }).citations],
+        );
         assertAbove(cited.length, 0);
         for (const citations of cited) assert.deepEqual(citations, []);
       });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { digestOf } from "../../agents/core/encoding/codec.ts";
-import { GATHER, gatherForm } from "../../agents/core/phases/readings.ts";
+import { GATHER } from "../../agents/core/phases/readings.ts";
 import { CLOSE } from "../../agents/core/phases/round-book.ts";
 import { MATCH } from "../../agents/core/phases/equivalence.ts";
 import { escalating } from "../../agents/core/protocols/escalating/index.ts";
@@ -15,14 +15,22 @@ import {
   believing,
   byRank,
   decisionOf,
-  equivocatingIn,
   fieldOf,
   letteredIn,
   silentIn,
   taskOf,
   watched,
 } from "../support/core/council-scripts.ts";
-import { LICENCE, OTHER, RULES, asking, quoting, standing, stored } from "../support/core/sources-scripts.ts";
+import {
+  LICENCE,
+  OTHER,
+  RULES,
+  asking,
+  quoting,
+  rereading,
+  standing,
+  stored,
+} from "../support/core/sources-scripts.ts";
 import { assertAbove, assertFields } from "../support/assertions.ts";
 
 /** SG5: the protocols that read sources. */
@@ -190,8 +198,10 @@ describe("sources: over a committee", () => {
   for (const protocol of READERS)
     it(`SG5, PH8: ${protocol.id}: a seat that says two things of what it read has said nothing, and is slashed once`, () => {
       const attempt = askingUnder(protocol, 4, [PAGE]);
-      const other = gatherForm.encode({ sources: [{ passages: passagesOf(OTHER).map(digestOf) }] });
-      const ranks = { 0: equivocatingIn(shipped, GATHER, other) };
+      const other = { sources: [{ passages: passagesOf(OTHER).map(digestOf) }] };
+      const ranks: Readonly<Record<number, SeatScript>> = {
+        0: { ...shipped, say: (effect, to) => [to % 2 === 1 ? rereading(effect, other) : effect] },
+      };
       const slashed = [{ seat: canonicalOrder(attempt)[0], steps: -1 }];
       const run = watched(protocol, attempt, byRank(attempt, shipped, ranks), 1, standing(PAGE));
       assertFields(decisionOf(run), { status: "decided", answer: "yes", reputationChanges: slashed });

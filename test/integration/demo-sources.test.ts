@@ -4,6 +4,8 @@ import { readFileSync } from "node:fs";
 import { get } from "node:https";
 import { text } from "node:stream/consumers";
 import { describe, it } from "node:test";
+import type { Protocol } from "../../agents/core/protocol.ts";
+import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import { messagesOf } from "../../agents/core/seat/tally.ts";
 import { grounded, refuseSources } from "../../agents/core/sources/named.ts";
@@ -33,11 +35,15 @@ async function shown({ hosts }: DemoPages, agent: number, address: string): Prom
 }
 
 /** The quotations in what the first seat holds at the end of a run. */
-function quotedIn(attempt: Attempt, run: ReturnType<typeof watched>): ReturnType<typeof quotationsIn> {
+function quotedIn(
+  attempt: Attempt,
+  run: ReturnType<typeof watched>,
+  protocol: Protocol = mbft,
+): ReturnType<typeof quotationsIn> {
   const messages = [...messagesOf(run.states[0]!.tally)].map(({ header, payload }) => ({
     cid: "",
     header,
-    rendering: mbft.render(attempt, header, payload),
+    rendering: protocol.render(attempt, header, payload),
     parents: [],
   }));
   return quotationsIn({ attempt, messages } as unknown as Deliberation);
@@ -103,6 +109,21 @@ describe("the demo's quotations", () => {
         quotedBy: 1,
         witnessedBy: 1,
       },
+    ]);
+  });
+
+  it("are found in events, too", () => {
+    const attempt = asking(4, [RULES], { protocol: hashgraph.code });
+    const other: SeatScript = { ...quoting(OTHER, "no"), sees: () => OTHER };
+    const run = watched(hashgraph, attempt, byRank(attempt, quoting(LICENCE, "yes"), { 0: other }), 1, stored);
+    const counts = quotedIn(attempt, run, hashgraph).map(({ words, quotedBy, witnessedBy }) => [
+      words,
+      quotedBy,
+      witnessedBy,
+    ]);
+    assert.deepEqual(counts, [
+      [LICENCE, 3, 3],
+      [OTHER, 1, 1],
     ]);
   });
 

@@ -86,8 +86,8 @@ describe("npm run sim", () => {
     ["an unknown source", ["--protocol", "mbft", "--n", "4", "--sources", "rain"], /USAGE.*--sources.*rain.*poisoned/s],
     [
       "sources of a protocol that reads none",
-      ["--protocol", "hashgraph", "--n", "4", "--sources", "right"],
-      /USAGE.*--sources: hashgraph reads none.*mbft/s,
+      ["--protocol", "council", "--n", "4", "--sources", "right"],
+      /USAGE.*--sources: council reads none.*mbft/s,
     ],
     ["an unknown mutant", ["--protocol", "mbft", "--n", "4", "--mutant", "XY1"], /USAGE.*XY1.*CE5/s],
     [

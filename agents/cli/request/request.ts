@@ -41,7 +41,7 @@ export const request: CommandSpec<Options> = {
     {
       flags: "--source <source...>",
       description:
-        "what answers must quote, under a byzantine protocol but hashgraph: https:// pages and values, eip155: calls, CIDs, or files, which are handed to the agents until the decision (waits for it)",
+        "what answers must quote, under a byzantine protocol: https:// pages and values, eip155: calls, CIDs, or files, which are handed to the agents until the decision (waits for it)",
     },
     { flags: "--dry-run", description: "only show the fee, and what the request would secure" },
     { flags: "--wait", description: "show progress until the decision is final" },

@@ -1,4 +1,4 @@
-import { letter } from "../request/kinds.ts";
+import { letter, type CanonicalAnswer } from "../request/kinds.ts";
 import { isSameAnswer } from "../request/answer.ts";
 import { dataNumber } from "../sources/data.ts";
 import type { Attempt } from "../types.ts";
@@ -37,18 +37,39 @@ export function answeredByData<Carry>(rules: PhasedRules<Carry>, view: SeatView<
 }
 
 function replyTo(view: SeatView<unknown>, phase: number, { about }: Call): Answered | null {
-  const { request } = view.attempt;
-  const [reading] = view.read ?? [];
-  const text = reading?.kind === "read" ? reading.text : "";
-  const own = dataNumber(request, text);
-  if (own === null) return null;
-  if (phase === commitForm.phase) {
-    const cited = { answer: own.text, proof: "It stands at the source.", quote: text, source: letter(0) };
-    return { about, fields: cited, confidence: TIER_MAX };
-  }
+  if (phase === commitForm.phase) return withSubject(about, answerByData(view));
   const judged = [...view.earlier, view.book].flatMap(revealedIn).find(({ target }) => about.includes(target));
-  const fieldsFor = JUDGEMENTS[about[0] ?? ""];
-  if (judged === undefined || fieldsFor === undefined) return null;
-  const agrees = isSameAnswer(request.terms, own, judged.answer);
-  return { about, fields: fieldsFor(agrees), confidence: TIER_MAX };
+  return judged === undefined ? null : withSubject(about, judgeByData(view, about[0] ?? "", judged.answer));
+}
+
+function withSubject(about: Call["about"], reply: Reply | null): Answered | null {
+  return reply && { about, ...reply };
+}
+
+type Reply = Omit<Answered, "about" | "origin">;
+type Reader = Pick<SeatView<unknown>, "attempt" | "read">;
+
+/** SG12: answers a data question with the number that the seat read, and cites it; null if it read none. */
+export function answerByData(reader: Reader): Reply | null {
+  const own = ownNumber(reader);
+  if (own === null) return null;
+  const fields = { answer: own.text, proof: "It stands at the source.", quote: textRead(reader), source: letter(0) };
+  return { fields, confidence: TIER_MAX };
+}
+
+/** SG13: judges an answer by the number that the seat read; null if it read none, or if the task is none that code does. */
+export function judgeByData(reader: Reader, task: string, judged: CanonicalAnswer): Reply | null {
+  const own = ownNumber(reader);
+  const fieldsFor = JUDGEMENTS[task];
+  if (own === null || fieldsFor === undefined) return null;
+  return { fields: fieldsFor(isSameAnswer(reader.attempt.request.terms, own, judged)), confidence: TIER_MAX };
+}
+
+function ownNumber(reader: Reader): CanonicalAnswer | null {
+  return dataNumber(reader.attempt.request, textRead(reader));
+}
+
+function textRead({ read }: Reader): string {
+  const [reading] = read ?? [];
+  return reading?.kind === "read" ? reading.text : "";
 }

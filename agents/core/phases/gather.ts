@@ -2,24 +2,20 @@
  * Reading sources before the first answer (docs/spec/sources.md): a round in which every seat says what it read, and what follows for the
  * answers of the rounds after it. Protocols know nothing of it: they see the rounds, the question and the answers that are theirs.
  */
-import { digestOf } from "../encoding/codec.ts";
-import { limits } from "../limits.ts";
-import type { Prompt } from "../prompts/prompt.ts";
-import { admitting, citing, withSources } from "../prompts/source-prompt.ts";
-import { saidNonAnswer } from "../request/non-answers.ts";
+import { citing, withSources } from "../prompts/source-prompt.ts";
 import { seatsOf } from "../seat/order.ts";
-import { excerptOf } from "../sources/excerpt.ts";
-import { grounded, refuseSources, sourcesOf } from "../sources/named.ts";
-import { ONE_PPM, type Attempt, type Outcome, type Ppm } from "../types.ts";
+import { grounded, namesSources, refuseSources, sourcesOf } from "../sources/named.ts";
+import type { Attempt, Outcome, SeatIndex } from "../types.ts";
 import { answeredByData, readAsData } from "./data.ts";
 import { MATCH } from "./equivalence.ts";
 import { outcomeFrom } from "./outcome.ts";
 import { NOBODY_BLIND } from "./pay.ts";
 import type { Call, AssessedRound, PhasedRules, SeatView } from "./phased-rules.ts";
 import { candidatesOf, commitForm } from "./proposals.ts";
-import { GATHER, gatherForm, heardIn, Readings, type Gathering, type Heard } from "./readings.ts";
-import { explainClasses, shownAnswer } from "./reasons.ts";
-import { closeForm, type Gathered, type RoundBook } from "./round-book.ts";
+import { explainReadings, gatheringOf, showing, winnerWithout } from "./reading-steps.ts";
+import { GATHER, gatherForm, heardIn, Readings } from "./readings.ts";
+import { explainClasses } from "./reasons.ts";
+import { closeForm, equivocatorsIn, type Gathered, type RoundBook } from "./round-book.ts";
 
 /** @internal Raised with every change of these rules; the protocols that read sources rise with it. */
 export const SOURCES_VERSION = 7;
@@ -33,7 +29,7 @@ interface GatheredCarry<Inner> {
 /** SG5: the rules of a protocol with a round before its own in which the seats read the sources that the question names. */
 export function gathering<Inner>(rules: PhasedRules<Inner>): PhasedRules<GatheredCarry<Inner>> {
   const books = new WeakMap<RoundBook, RoundBook>();
-  const offsetOf = (attempt: Attempt): 0 | 1 => (grounded(attempt) === attempt ? 0 : 1);
+  const offsetOf = (attempt: Attempt): 0 | 1 => (namesSources(attempt) ? 1 : 0);
   const isGathering = (attempt: Attempt, round: number): boolean => round < offsetOf(attempt);
   const innerBook = (book: RoundBook, { gathered }: GatheredCarry<Inner>): RoundBook => {
     if (gathered === null) return book;
@@ -74,7 +70,7 @@ export function gathering<Inner>(rules: PhasedRules<Inner>): PhasedRules<Gathere
         : assessInner(rules.assessRound(innerBook(book, carry), carry.inner), carry),
     within: innerBook,
     explain: (book, carry, answers) => {
-      if (isGathering(book.attempt, book.round)) return explainGathering(book);
+      if (isGathering(book.attempt, book.round)) return explainReadings(book.attempt, heardIn(book));
       const held = innerBook(answers, carry);
       return rules.explain?.(innerBook(book, carry), carry.inner, held) ?? explainClasses(held);
     },
@@ -86,7 +82,7 @@ export function gathering<Inner>(rules: PhasedRules<Inner>): PhasedRules<Gathere
       return view.carry.gathered === null ? rules.calls(inner, phase) : callsWithSources(rules, inner, phase);
     },
     say: (view, phase) => {
-      if (isGathering(view.attempt, view.round)) return phase === GATHER ? sayGathering(view) : {};
+      if (isGathering(view.attempt, view.round)) return phase === GATHER ? gatheringOf(view.attempt, view.read) : {};
       const inner = innerView(view);
       return rules.say(inner.attempt.request.isDataQuestion === true ? answeredByData(rules, inner) : inner, phase);
     },
@@ -94,7 +90,7 @@ export function gathering<Inner>(rules: PhasedRules<Inner>): PhasedRules<Gathere
 }
 
 function assessGathering<Inner>(book: RoundBook, carry: GatheredCarry<Inner>): AssessedRound<GatheredCarry<Inner>> {
-  const gathered = new Readings(book);
+  const gathered = new GatheredRound(book);
   return {
     carry: { ...carry, gathered },
     outcome: gathered.holdsAny() ? null : outcomeWithout(book.attempt, gathered),
@@ -102,16 +98,20 @@ function assessGathering<Inner>(book: RoundBook, carry: GatheredCarry<Inner>): A
 }
 
 /** SG8: what cannot be cited cannot be answered from. Nobody is asked anything, and all who said what they read earn alike (PY6). */
-function outcomeWithout(attempt: Attempt, gathered: Readings): Outcome {
-  const verdict = grounded(attempt).request.admitsNonAnswers === true ? gathered.verdict() : null;
-  const { length } = attempt.committee;
-  const winner = verdict && {
-    answer: saidNonAnswer(verdict.nonAnswer),
-    confidence: Math.floor((verdict.seats * ONE_PPM) / length) as Ppm,
-    alike: [],
-  };
+function outcomeWithout(attempt: Attempt, gathered: GatheredRound): Outcome {
   const slashes = seatsOf(attempt).map((seat) => (gathered.equivocators.includes(seat) ? 1 : 0));
+  const winner = winnerWithout(attempt, gathered);
   return outcomeFrom(attempt, { winner, blind: NOBODY_BLIND, slashes, completed: gathered.speakers });
+}
+
+/** What the seats read in the round before the protocol's own. */
+class GatheredRound extends Readings implements Gathered {
+  readonly equivocators: readonly SeatIndex[];
+
+  constructor(book: RoundBook) {
+    super(book.attempt, heardIn(book));
+    this.equivocators = equivocatorsIn(book);
+  }
 }
 
 function assessInner<Inner>(
@@ -121,60 +121,17 @@ function assessInner<Inner>(
   return { carry: { gathered, inner }, outcome };
 }
 
-function sayGathering(view: SeatView<unknown>): Gathering {
-  const attempt = grounded(view.attempt);
-  const read = readAsData(attempt, view.read);
-  const sources = sourcesOf(view.attempt.request.question).map((_, index): Heard => {
-    const reading = read?.[index] ?? NOT_IN_TIME;
-    if (reading.kind === "failed") return { failed: reading.reason };
-    return attempt.request.isDataQuestion === true
-      ? { value: reading.text }
-      : { passages: reading.passages.map(digestOf) };
-  });
-  return { sources };
-}
-
-const NOT_IN_TIME = { kind: "failed", reason: "timeout" } as const;
-
-/** SG7, SG4: a seat's model sees what the seat itself read, and cites where it answers. Who read nothing neither answers nor judges. */
+/** SG7, SG4: a seat's model sees what the seat itself read, and cites where it answers. */
 function callsWithSources<Inner>(rules: PhasedRules<Inner>, view: SeatView<Inner>, phase: number): readonly Call[] {
   const calls = rules.calls(view, phase);
-  // To make excerpts of long texts takes time.
-  if (phase === MATCH || calls.length === 0) return calls;
-  const { question } = view.attempt.request;
-  const read = view.read ?? [];
-  const room = Math.floor(limits.shownSourceBytes / read.length);
-  const texts = read.map((reading) => (reading?.kind === "read" ? excerptOf(reading, question, room) : null));
-  if (texts.every((text) => text === null)) return [];
-  const shown = ({ about, prompt }: Call): Prompt => {
+  if (phase === MATCH) return calls;
+  return showing(view.attempt, view.read, calls, ({ about, prompt }, texts) => {
     if (phase === commitForm.phase) return citing(view.attempt, prompt, texts);
     const judged = candidatesOf(view.book, "open").filter(({ target }) => about.includes(target));
     const [only] = judged.length === 1 ? judged : [];
     return withSources(prompt, texts, only?.citations ?? []);
-  };
-  const admits = view.attempt.request.admitsNonAnswers === true;
-  return calls.map((call) => ({ ...call, prompt: admits ? admitting(shown(call)) : shown(call) }));
-}
-
-function explainGathering(book: RoundBook): readonly string[] {
-  const heard = heardIn(book);
-  const { length } = book.attempt.committee;
-  return sourcesOf(book.attempt.request.question).map((source, index) => {
-    const failures = heard.flatMap(({ body }) => {
-      const one = body.sources[index] as Heard;
-      return "failed" in one ? one.failed : [];
-    });
-    const why = failures.length === 0 ? "" : ` (${[...new Set(failures)].slice(0, SHOWN_FAILURES).join("; ")})`;
-    const values = heard.flatMap(({ seat, body }) => {
-      const one = body.sources[index] as Heard;
-      return "value" in one ? `seat ${seat} read ${shownAnswer(one.value)}` : [];
-    });
-    return [`${source}: read by ${heard.length - failures.length} of ${length} seats${why}`, ...values].join("; ");
   });
 }
-
-/** Different failures that an explanation of a source names. */
-const SHOWN_FAILURES = 3;
 
 /** SG5: the rules of a protocol that reads no sources, and so refuses a question that names some. */
 export function withoutSources<Carry>(rules: PhasedRules<Carry>): PhasedRules<Carry> {
@@ -185,7 +142,7 @@ export function withoutSources<Carry>(rules: PhasedRules<Carry>): PhasedRules<Ca
 }
 
 /** Why a protocol that reads no sources refuses a question; null if the question names none. */
-export function refuseNamed(protocol: string, { request }: Attempt): string | null {
+function refuseNamed(protocol: string, { request }: Attempt): string | null {
   return sourcesOf(request.question).length > 0
     ? `${protocol} reads no sources; ask without them, or choose a protocol whose assurance is byzantine`
     : refuseSources(request.question);

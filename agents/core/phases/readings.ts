@@ -13,7 +13,7 @@ import { dataNumber } from "../sources/data.ts";
 import { grounded, sourcesOf } from "../sources/named.ts";
 import { LASTING_FAILURES, PENDING_FAILURES, READING_FAILURES, type ReadingFailure } from "../sources/snapshot.ts";
 import type { Attempt, Digest, NonAnswer, Request, SeatIndex, Value } from "../types.ts";
-import { equivocatorsIn, holdersOf, said, type Form, type Gathered, type RoundBook, type Said } from "./round-book.ts";
+import { holdersOf, said, type Form, type RoundBook, type Said } from "./round-book.ts";
 
 /** SG5: the phase of the round in which seats say what they read. */
 export const GATHER = 10;
@@ -72,38 +72,46 @@ interface ReadValue {
   readonly number: CanonicalAnswer;
 }
 
+/** What a seat said that it read. */
+export interface SeatReading {
+  readonly seat: SeatIndex;
+  readonly body: Gathering;
+}
+
 /** What the seats read, counted: per source and passage, the seats that named it; of a data question the numbers. */
-export class Readings implements Gathered {
-  readonly equivocators: readonly SeatIndex[];
-  /** The seats whose message of GATHER counts. */
-  readonly speakers: readonly SeatIndex[];
+export class Readings {
+  /** What the seats said, as far as it counts. */
+  readonly told: readonly SeatReading[];
   private readonly attempt: Attempt;
-  private readonly heard: readonly Gathering[];
   /** Per source: how many seats named a passage. */
   private readonly named: readonly ReadonlyMap<Digest, number>[];
   /** SG12: what stands at the source of a data question, as seats say. */
   private readonly values: ReadonlyMap<SeatIndex, ReadValue>;
+  /** SG8: counted when it is first asked for. */
+  private isCitable: boolean | null = null;
 
-  constructor(book: RoundBook) {
-    this.attempt = book.attempt;
-    this.equivocators = equivocatorsIn(book);
-    const heard = heardIn(book);
-    this.heard = heard.map(({ body }) => body);
-    this.speakers = heard.map(({ seat }) => seat);
+  constructor(attempt: Attempt, told: readonly SeatReading[]) {
+    this.attempt = attempt;
+    this.told = told;
     this.values = new Map(
-      heard.flatMap(({ seat, body: { sources } }) =>
+      told.flatMap(({ seat, body: { sources } }) =>
         sources.flatMap((one) => ("value" in one ? [[seat, this.valueOf(one.value)] as const] : [])),
       ),
     );
-    this.named = sourcesOf(book.attempt.request.question).map((_, index) => {
+    this.named = sourcesOf(attempt.request.question).map((_, index) => {
       const seats = new Map<Digest, number>();
-      for (const { sources } of this.heard) {
-        const source = sources[index] as Heard;
+      for (const { body } of told) {
+        const source = body.sources[index] as Heard;
         const passages = "passages" in source ? new Set(source.passages) : [];
         for (const passage of passages) seats.set(passage, (seats.get(passage) ?? 0) + 1);
       }
       return seats;
     });
+  }
+
+  /** The seats whose word of what they read counts. */
+  get speakers(): readonly SeatIndex[] {
+    return this.told.map(({ seat }) => seat);
   }
 
   private readersOf({ source, passage }: Citation): number {
@@ -156,7 +164,7 @@ export class Readings implements Gathered {
   }
 
   private seatsThat(says: (gathering: Gathering) => boolean): number {
-    return this.heard.filter(says).length;
+    return this.told.filter(({ body }) => says(body)).length;
   }
 
   private areMost(seats: number): boolean {

@@ -1,4 +1,5 @@
 import { canonicalAnswer, unreadAnswer } from "../request/answer.ts";
+import type { CanonicalAnswer } from "../request/kinds.ts";
 import { nonAnswerIn } from "../request/non-answers.ts";
 import { clipText } from "../request/text.ts";
 import { answerClasses, bySupport } from "./equivalence.ts";
@@ -44,11 +45,15 @@ function whyNone(book: RoundBook, seat: SeatIndex): string {
   const { request } = book.attempt;
   const answer = canonicalAnswer(request, proposal.answer);
   if (answer === null) return unreadAnswer(request, proposal.answer);
-  if (book.gathered?.bears(seat, answer, proposal.citations ?? []) === false)
-    return nonAnswerIn(answer) === null
-      ? `its answer ${shownAnswer(proposal.answer)} quotes nothing that more than 1/3 of the seats read`
-      : `its answer ${shownAnswer(proposal.answer)} quotes a source, though it rests on none`;
+  if (book.gathered?.bears(seat, answer, proposal.citations ?? []) === false) return whyUnborne(answer);
   return `its answer ${shownAnswer(proposal.answer)} does not open a commitment that was seen in time`;
+}
+
+/** SG9, SG10: why the sources do not bear an answer. */
+export function whyUnborne(answer: CanonicalAnswer): string {
+  return nonAnswerIn(answer) === null
+    ? `its answer ${shownAnswer(answer.text)} quotes nothing that more than 1/3 of the seats read`
+    : `its answer ${shownAnswer(answer.text)} quotes a source, though it rests on none`;
 }
 
 /** The answers that count, each with the number of its seats. */

@@ -111,6 +111,11 @@ export function grounded(attempt: Attempt): Attempt {
   return made;
 }
 
+/** SG1: true if the question names a source. */
+export function namesSources(attempt: Attempt): boolean {
+  return grounded(attempt) !== attempt;
+}
+
 /** SG11: true if a number is asked for, and the only source is a value by JSON pointer. */
 function isDataQuestion({ kind }: Terms, sources: readonly string[]): boolean {
   const [only = ""] = sources;

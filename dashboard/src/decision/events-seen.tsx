@@ -186,6 +186,7 @@ function titleOf(event: TranscriptMessage | undefined): string {
 }
 
 const NAMES_OF_EVENTS: Readonly<Record<string, string>> = {
+  gather: "read the sources",
   commit: "bound itself to an answer",
   output: "answered",
   match: "compared the answers",

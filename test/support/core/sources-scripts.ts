@@ -1,10 +1,15 @@
 import { cidString } from "../../../agents/core/encoding/codec.ts";
 import { sha256 } from "../../../agents/core/encoding/bytes.ts";
+import { isPayloadMap } from "../../../agents/core/encoding/payload.ts";
+import { gatherForm, type Gathering } from "../../../agents/core/phases/readings.ts";
+import type { Effect, PayloadMap } from "../../../agents/core/protocol.ts";
 import { documentBlock } from "../../../agents/core/sources/named.ts";
 import { escalating } from "../../../agents/core/protocols/escalating/index.ts";
 import type { Attempt, Digest, Terms } from "../../../agents/core/types.ts";
 import { attemptOf, type SeatScript } from "./committee.ts";
 import { believing, fieldOf, taskOf } from "./council-scripts.ts";
+
+type Send = Extract<Effect, { kind: "send" }>;
 
 export const RULES = "Export rules, version 3. Exports above 500 need a licence. Gifts are exempt.";
 export const OTHER = "Übersicht: nothing in here decides anything — “really”.";
@@ -39,3 +44,18 @@ export function quoting(quote: string, first: string, last = first, source = "A"
 }
 
 export const LICENCE = "Exports above 500 need a licence.";
+
+/** What a message says: in a phase, or as the record in an event of a hashgraph. */
+export function bodyIn(payload: PayloadMap): PayloadMap {
+  const { record } = payload;
+  return isPayloadMap(record) ? (record["body"] as PayloadMap) : payload;
+}
+
+/** A message in which a seat says that it read something else; any other message as it is. */
+export function rereading(effect: Send, gathering: Gathering): Send {
+  const body = bodyIn(effect.payload);
+  if (!("sources" in body)) return effect;
+  const said = { ...body, ...gatherForm.encode(gathering) };
+  const { record } = effect.payload;
+  return { ...effect, payload: isPayloadMap(record) ? { ...effect.payload, record: { ...record, body: said } } : said };
+}

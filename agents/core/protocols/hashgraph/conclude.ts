@@ -2,14 +2,16 @@ import { seatsOf } from "../../seat/order.ts";
 import { outcomeFrom } from "../../phases/outcome.ts";
 import { outcomesOf, type Blind, type Overdue } from "../../phases/pay.ts";
 import { commitmentOf } from "../../phases/proposals.ts";
-import { shownAnswer } from "../../phases/reasons.ts";
+import { explainReadings } from "../../phases/reading-steps.ts";
+import { shownAnswer, whyUnborne } from "../../phases/reasons.ts";
 import type { Conclusion, Position } from "../../protocol.ts";
 import { isSupermajority } from "../../quorum.ts";
 import type { Tally } from "../../seat/tally.ts";
 import { canonicalAnswer } from "../../request/answer.ts";
 import type { CanonicalAnswer } from "../../request/kinds.ts";
-import type { Attempt, Digest, Outcome } from "../../types.ts";
-import { EVENT, EVENTS_PER_SEAT } from "./config.ts";
+import { grounded } from "../../sources/named.ts";
+import type { Attempt, Digest, Outcome, SeatIndex } from "../../types.ts";
+import { EVENT, lastPlace } from "./config.ts";
 import { consensusOf, lastSequence, type Consensus } from "./consensus.ts";
 import type { OpenCommit } from "./ledger.ts";
 import { assessBatches, type AnswerRound, type Deliberated } from "./rules.ts";
@@ -41,19 +43,26 @@ export function conclude(attempt: Attempt, tally: Tally): Conclusion {
   const { assessment, through } = assessOrder(graph);
   if (through !== null) return { kind: "final", outcome: outcomeOf(graph, assessment, through), through };
   if (!isGivenUp(graph)) return { kind: "open" };
-  const last = { round: EVENTS_PER_SEAT - 1, phase: EVENT };
+  const last = lastPlace(attempt);
   return { kind: "final", outcome: outcomeOf(graph, assessment, last), through: last };
 }
 
-/** PH14: what the last round that the order closed has and lacks (HG17, HG18). */
+/** PH14: what the last round that the order closed has and lacks (HG17, HG18), or who read what before the first. */
 export function explain(attempt: Attempt, tally: Tally): readonly string[] {
   const seats = attempt.committee.length;
-  const { rounds } = assessOrder(graphViewOf(attempt, tally)).assessment;
+  const { readings, rounds } = assessOrder(graphViewOf(attempt, tally)).assessment;
   const last = rounds.at(-1);
-  if (last === undefined) return ["the consensus order closed no round of answers"];
+  if (last === undefined)
+    return readings === null
+      ? ["the consensus order closed no round of answers"]
+      : explainReadings(attempt, readings.told);
   const silent = seatsOf(attempt).filter((seat) => !last.outputs.some((output) => output.seat === seat));
+  const whyNone = (seat: SeatIndex): string => {
+    const unborne = last.unborne.find((output) => output.seat === seat);
+    return unborne === undefined ? `it gave no answer that counts in round ${last.round}` : whyUnborne(unborne.answer);
+  };
   return [
-    ...silent.map((seat) => `seat ${seat}: it gave no answer that counts in round ${last.round}`),
+    ...silent.map((seat) => `seat ${seat}: ${whyNone(seat)}`),
     ...last.classes.map(({ representative, seats: { length } }) => {
       const given = `${shownAnswer(representative.text)}: answered by ${length} of ${seats} seats in round ${last.round}`;
       return `${given}; more than 2/3 needed in two rounds in a row, or the ballot`;
@@ -90,20 +99,26 @@ function openedBy({ attempt, lines }: GraphView, { seat, commitment }: OpenCommi
   const shown = records.find((record) => record.kind === "output");
   if (shown === undefined || shown.proposal === null || shown.salt === null) return null;
   if (commitmentOf(attempt, 0, seat, shown.proposal, shown.salt) !== commitment) return null;
-  const answer = canonicalAnswer(attempt.request, shown.proposal.answer);
+  const answer = canonicalAnswer(grounded(attempt).request, shown.proposal.answer);
   return answer && { answer, tier: shown.proposal.tier };
 }
 
 const outcomes = new WeakMap<GraphView, Outcome>();
 
-/** HG21: the outcome: proven forkers are slashed; first answers earn if their seat answered in the last round that counted, too. */
+/**
+ * HG21: the outcome: proven forkers are slashed; first answers earn if their seat answered in the last round that counted, too. SG8: where
+ * nothing could be cited, those did what was asked who said what they read.
+ */
 function outcomeOf(graph: GraphView, assessment: Deliberated, through: Position): Outcome {
   const known = outcomes.get(graph);
   if (known !== undefined) return known;
   const { attempt, forks } = graph;
-  const { ending, rounds } = assessment;
+  const { ending, readings, rounds } = assessment;
   const last = rounds.findLast(({ outputs }) => outputs.length > 0);
-  const completed = seatsOf(attempt).filter((seat) => last?.outputs.some((output) => output.seat === seat) === true);
+  const completed =
+    ending?.path === "unread"
+      ? (readings?.speakers ?? [])
+      : seatsOf(attempt).filter((seat) => last?.outputs.some((output) => output.seat === seat) === true);
   const winner =
     ending === null || ending.answer === null
       ? null

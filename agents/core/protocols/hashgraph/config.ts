@@ -1,5 +1,7 @@
 import { limits } from "../../limits.ts";
-import { refuseNamed } from "../../phases/gather.ts";
+import { faultTolerance } from "../../quorum.ts";
+import { namesSources, refuseSources } from "../../sources/named.ts";
+import type { Position } from "../../protocol.ts";
 import type { Attempt } from "../../types.ts";
 
 /** HG1: the only phase. The round of a slot is the sequence number of its creator's event. */
@@ -8,8 +10,11 @@ export const EVENT = 1;
 /** HG20: number of answer rounds. The paper expects one to three; one more, because agreement has to last (HG18). */
 export const ROUNDS = 4;
 
-/** HG20: the most events of one seat. A transcript of all events and the forks of f seats stays within `limits.messagesPerTranscript`. */
+/** HG20: the most events of one seat where the question names no source. A transcript of all events and the forks of f seats stays within `limits.messagesPerTranscript`. */
 export const EVENTS_PER_SEAT = 124;
+
+/** HG20: the events that a seat may make besides where the question names sources: those of the stage in which it says what it read. */
+const READING_EVENTS = 16;
 
 /** HG20: the largest committee. */
 export const MAX_SEATS = 31;
@@ -43,10 +48,13 @@ export const STUCK_PHASES = 2;
 
 /** HG3: a stage of the deliberation; a seat says one record per stage. */
 export interface Stage {
-  readonly kind: "commit" | "output" | "match" | "ballot";
+  readonly kind: "gather" | "commit" | "output" | "match" | "ballot";
   /** The answer round that the stage belongs to. */
   readonly round: number;
 }
+
+/** HG26: the stage in which seats say what they read, where the question names sources. */
+export const READING = 0;
 
 const OUTPUT = { kind: "output" } as const;
 const MATCH = { kind: "match" } as const;
@@ -63,12 +71,35 @@ function stagesWith(matches: boolean): readonly Stage[] {
   return [{ kind: "commit", round: 0 }, ...rounds.flat(), { kind: "ballot", round: ROUNDS - 1 }];
 }
 
+const reading = (stages: readonly Stage[]): readonly Stage[] => [{ kind: "gather", round: 0 }, ...stages];
+
 const plain = stagesWith(false);
 const assessed = stagesWith(true);
+const [plainReading, assessedReading] = [reading(plain), reading(assessed)];
 
-/** HG3: the stages of an attempt. Texts are compared after each round (EQ1). */
+/** HG3: the stages of an attempt. Texts are compared after each round (EQ1). Sources are read before the first answers (HG26). */
 export function stagesOf(attempt: Attempt): readonly Stage[] {
-  return attempt.request.terms.kind === "text" ? assessed : plain;
+  const isText = attempt.request.terms.kind === "text";
+  if (namesSources(attempt)) return isText ? assessedReading : plainReading;
+  return isText ? assessed : plain;
+}
+
+/** HG20: the most events of one seat. */
+export function eventsPerSeat(attempt: Attempt): number {
+  if (!namesSources(attempt)) return EVENTS_PER_SEAT;
+  const seats = attempt.committee.length;
+  const fitting = Math.floor(limits.messagesPerTranscript / (seats + faultTolerance(seats)));
+  return Math.min(EVENTS_PER_SEAT + READING_EVENTS, fitting);
+}
+
+/** HG20: the last place of a deliberation. */
+export function lastPlace(attempt: Attempt): Position {
+  return { round: eventsPerSeat(attempt) - 1, phase: EVENT };
+}
+
+/** Index of a round's stage of a kind. */
+export function stageFor(attempt: Attempt, kind: Stage["kind"], round: number): number {
+  return stagesOf(attempt).findIndex((stage) => stage.kind === kind && stage.round === round);
 }
 
 /** Index of the stage that ends an answer round. */
@@ -78,10 +109,11 @@ export function endOf(attempt: Attempt, round: number): number {
 
 const ends = new WeakMap<readonly Stage[], readonly number[]>();
 
-/** Indices of the stages that end a round, and of the ballot. */
+/** Indices of the stages after which the order is read: those that end a round, the ballot, and the one that says what was read (HG26). */
 export function endsOf(attempt: Attempt): readonly number[] {
   const stages = stagesOf(attempt);
   const known = ends.get(stages) ?? [
+    ...(stages[0]?.kind === "gather" ? [READING] : []),
     ...Array.from({ length: ROUNDS }, (_, round) => endOf(attempt, round)),
     stages.length - 1,
   ];
@@ -93,5 +125,5 @@ export function refuseHashgraph(attempt: Attempt): string | null {
   const seats = attempt.committee.length;
   return seats < limits.minCommittee || seats > MAX_SEATS
     ? `committee size ${seats} is outside ${limits.minCommittee}..${MAX_SEATS}`
-    : refuseNamed("hashgraph", attempt);
+    : refuseSources(attempt.request.question);
 }

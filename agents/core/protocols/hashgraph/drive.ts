@@ -2,6 +2,8 @@ import { hasAncestor } from "./graph/graph.ts";
 import { seatsOf } from "../../seat/order.ts";
 import type { Effect, Input, SeatContext } from "../../protocol.ts";
 import { isSupermajority } from "../../quorum.ts";
+import { sourcesOf } from "../../sources/named.ts";
+import { readIn } from "../../sources/reading.ts";
 import type { Tally } from "../../seat/tally.ts";
 import type { Message, SeatIndex } from "../../types.ts";
 import { isGivenUp, assessOrder } from "./conclude.ts";
@@ -9,9 +11,9 @@ import { MOST_DEMANDS, ORDER_GRACES, ROUNDS, STUCK_PHASES, stagesOf } from "./co
 import { gossip } from "./events.ts";
 import { missesParents, stagesDue, suppliedTo } from "./gossip.ts";
 import { eventIn } from "./payloads.ts";
-import { callsFor, previewOf, recordOf, stageAt } from "./say.ts";
+import { canCite, openingOf, previewOf, recordOf, stageAt } from "./say.ts";
 import { agreementIn } from "./rules.ts";
-import { recordsIn, type HashgraphState, type HashgraphStep } from "./state.ts";
+import { isReading, recordsIn, type HashgraphState, type HashgraphStep } from "./state.ts";
 import { emptyGraphView, extendGraphView, hasEnded, isForker, newestOf, type Told, type GraphView } from "./view.ts";
 
 export function start(context: SeatContext): HashgraphStep {
@@ -24,6 +26,7 @@ export function start(context: SeatContext): HashgraphStep {
     said: false,
     calls: [],
     heard: [],
+    read: null,
     proposal: null,
     sealed: [],
     graceRunning: false,
@@ -116,8 +119,9 @@ function take(state: HashgraphState, context: SeatContext, tally: Tally, input: 
       return { state: observe(state, context, input), effects: [] };
     case "elapsed":
       return elapsed(state, context, input.timer);
-    case "loaded":
     case "read":
+      return { state: receive(state, context, input), effects: [] };
+    case "loaded":
       return { state, effects: [] };
   }
 }
@@ -142,6 +146,17 @@ function observe(
     observation.kind === "failed" ? state.heard : [...state.heard, { about: call.about, answered: observation }];
   const next = { ...state, calls, heard };
   return calls.length === 0 ? ready(next, context) : next;
+}
+
+/** HG26: a seat says what it read as soon as it has read it. What it reads too late it still shows its model. */
+function receive(
+  state: HashgraphState,
+  context: SeatContext,
+  { blocks }: Extract<Input, { kind: "read" }>,
+): HashgraphState {
+  if (state.read !== null) return state;
+  const next = { ...state, read: blocks.map((block) => block && readIn(block)) };
+  return isReading(next) ? ready(next, context) : next;
 }
 
 function ready(state: HashgraphState, context: SeatContext): HashgraphState {
@@ -199,10 +214,9 @@ function moveOn(state: HashgraphState, context: SeatContext): HashgraphStep | nu
   // HG20: giving up is certified, too, while the deliberation goes on: a stuck seat may take it back.
   if (!state.concluding && !state.concluded && isGivenUp(state.graph)) return beginConcluding(state, context);
   if (state.step === "order") {
-    const isVote = stagesOf(attempt)[state.stage]?.kind === "ballot";
-    return isVote && assessOrder(state.graph).assessment.leading !== null
-      ? openStage(state, context, state.stage)
-      : null;
+    const kind = stagesOf(attempt)[state.stage]?.kind;
+    const isVote = kind === "ballot" && assessOrder(state.graph).assessment.leading !== null;
+    return isVote || (kind === "commit" && canCite(state.graph)) ? openStage(state, context, state.stage) : null;
   }
   if (state.step === "collect" && !state.said && state.record === null && isOver(state))
     return { state: ready(state, context), effects: [] };
@@ -245,15 +259,22 @@ function spread(state: HashgraphState, context: SeatContext): HashgraphStep {
   return { state: { ...state, step: "spread", lagging }, effects };
 }
 
-/** HG13: after a round that looks decided, and after the last one, waits for the consensus order; else opens the next stage. */
+/**
+ * HG13: after a round that looks decided, and after the last one, waits for the consensus order; else opens the next stage. HG26: so it
+ * does where nothing that was read can be cited.
+ */
 function closeStage(state: HashgraphState, context: SeatContext): HashgraphStep {
   const { attempt } = context;
   const { kind, round } = stageAt(attempt, state.stage);
-  const next = { ...state, stage: state.stage + 1, closed: state.stage + 1 };
+  // HG26: who reads slowly may have a fast model.
+  const lagging = kind === "gather" ? [] : state.lagging;
+  const next = { ...state, stage: state.stage + 1, closed: state.stage + 1, lagging };
   const following = stagesOf(attempt)[next.stage];
   const isEnd = kind === "ballot" || following?.kind === "ballot" || following?.round !== round;
   const isLast = round === ROUNDS - 1;
-  if (isEnd && (isLast || agreementIn(attempt, previewOf(state.graph)) !== null)) return waitForOrder(next, context);
+  const isUnread = kind === "gather" && !canCite(state.graph);
+  if (isUnread || (isEnd && (isLast || agreementIn(attempt, previewOf(state.graph).rounds) !== null)))
+    return waitForOrder(next, context);
   return openStage(next, context, next.stage);
 }
 
@@ -273,9 +294,14 @@ function openStage(before: HashgraphState, context: SeatContext, stage: number):
     heard: [],
     graceRunning: false,
   };
-  const asks = callsFor(state, context).map(({ about, prompt }) => ({ ask: about.join("."), about, prompt }));
   const wait: Effect = { kind: "wait", timer: `phase.${stage}`, afterMs: context.timing.phaseMs };
-  if (asks.length === 0) return { state: ready(state, context), effects: [wait] };
+  if (isReading(state)) {
+    const sources = sourcesOf(context.attempt.request.question);
+    return { state, effects: [wait, { kind: "read", sources }] };
+  }
+  const { calls, heard } = openingOf(state, context);
+  const asks = calls.map(({ about, prompt }) => ({ ask: about.join("."), about, prompt }));
+  if (asks.length === 0) return { state: ready({ ...state, heard }, context), effects: [wait] };
   return {
     state: { ...state, calls: asks.map(({ ask, about }) => ({ ask, about })) },
     effects: [wait, ...asks.map(({ ask, prompt }): Effect => ({ kind: "ask", ask, prompt }))],

@@ -1,7 +1,7 @@
-import { EVENT, EVENTS_PER_SEAT, MAX_TIME, MOST_HELPS } from "./config.ts";
+import { EVENT, MAX_TIME, MOST_HELPS, eventsPerSeat } from "./config.ts";
 import { anyOtherParent, missingIn, otherParentFor, stagesDue, unfinishedPeer } from "./gossip.ts";
 import { encodeEvent, type Mode } from "./payloads.ts";
-import { recordsIn, type HashgraphState, type HashgraphStep } from "./state.ts";
+import { isReading, recordsIn, type HashgraphState, type HashgraphStep } from "./state.ts";
 import { newestOf, type Told } from "./view.ts";
 import type { SeatContext } from "../../protocol.ts";
 import type { Tally } from "../../seat/tally.ts";
@@ -10,7 +10,8 @@ import type { Tally } from "../../seat/tally.ts";
 export function gossip(state: HashgraphState, context: SeatContext, tally: Tally): HashgraphStep {
   const { graph } = state;
   const { self } = context;
-  if (state.flying || state.sequence >= EVENTS_PER_SEAT) return { state, effects: [] };
+  const isOut = state.sequence >= eventsPerSeat(context.attempt);
+  if (state.flying || isOut || isReading(state)) return { state, effects: [] };
   if (state.lastSaid) {
     const peer = state.concluded && state.helps < MOST_HELPS ? unfinishedPeer(graph, self) : null;
     return peer === null

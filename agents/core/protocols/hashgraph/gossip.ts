@@ -5,7 +5,7 @@ import { holdsHonest, isSupermajority } from "../../quorum.ts";
 import { variants, type Tally } from "../../seat/tally.ts";
 import type { Message, SeatIndex } from "../../types.ts";
 import { assessOrder } from "./conclude.ts";
-import { EVENT, EVENTS_PER_SEAT, MOST_BEHIND, SUPPLIED_AT_ONCE, WANTS_PER_EVENT, endsOf } from "./config.ts";
+import { EVENT, MOST_BEHIND, SUPPLIED_AT_ONCE, WANTS_PER_EVENT, endsOf, eventsPerSeat } from "./config.ts";
 import { eventIn, type EventRef } from "./payloads.ts";
 import { clocksIn, isForker, newestOf, type Told, type GraphView } from "./view.ts";
 
@@ -72,7 +72,7 @@ function advanceFor(graph: GraphView, own: Told | null, peers: readonly Told[]):
   const news = (peer: Told): number => newsOf.get(peer) as number;
   const fresh = peers.filter((peer) => news(peer) > 0);
   // Ties go to the peer that this seat has not heard for longest.
-  const rank = (peer: Told): number => news(peer) * EVENTS_PER_SEAT + stepsAhead(own, peer);
+  const rank = (peer: Told): number => news(peer) * eventsPerSeat(graph.attempt) + stepsAhead(own, peer);
   const peer = overdueIn(own, here, fresh) ?? mostOf(fresh, rank);
   return peer && { peer, isWhole: advances(graph, own, here, peer) };
 }

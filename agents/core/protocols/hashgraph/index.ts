@@ -1,7 +1,7 @@
 import type { Protocol } from "../../protocol.ts";
 import { withRefusals } from "../../request/refusal.ts";
 import { conclude, explain } from "./conclude.ts";
-import { EVENT, EVENTS_PER_SEAT, refuseHashgraph, stagesOf } from "./config.ts";
+import { EVENT, eventsPerSeat, lastPlace, refuseHashgraph, stagesOf } from "./config.ts";
 import { start, step } from "./drive.ts";
 import { decodeEvent, renderingOf } from "./payloads.ts";
 import { VERSION } from "./prompts.ts";
@@ -14,7 +14,7 @@ export const hashgraph: Protocol<HashgraphState> = withRefusals({
   version: VERSION,
   title: "Hashgraph: gossip about gossip, virtual voting",
   assurance: "byzantine",
-  readsSources: false,
+  readsSources: true,
   // HG6: a third event of a slot is no parent.
   readsVoidSlots: true,
   refuseRequest: refuseHashgraph,
@@ -22,13 +22,13 @@ export const hashgraph: Protocol<HashgraphState> = withRefusals({
   phasesAtMost: (attempt) => 3 * (stagesOf(attempt).length + 2),
   rejectPayload: (attempt, slot, payload) => {
     if (slot.phase !== EVENT) return "unknown-phase";
-    if (slot.round >= EVENTS_PER_SEAT) return "no-such-round";
+    if (slot.round >= eventsPerSeat(attempt)) return "no-such-round";
     return decodeEvent(attempt, slot, payload) === null ? "malformed-payload" : null;
   },
   render: (attempt, slot, payload) => renderingOf(slot.seat, decodeEvent(attempt, slot, payload)),
   start,
   step,
-  closed: ({ concluded }) => (concluded ? { round: EVENTS_PER_SEAT - 1, phase: EVENT } : null),
+  closed: ({ concluded, graph }) => (concluded ? lastPlace(graph.attempt) : null),
   conclude,
   explain,
 });

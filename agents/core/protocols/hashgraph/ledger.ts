@@ -3,9 +3,11 @@ import { type CanonicalAnswer } from "../../request/kinds.ts";
 import { hasAncestor } from "./graph/graph.ts";
 import { seatsOf } from "../../seat/order.ts";
 import { commitmentOf, type Proposal } from "../../phases/proposals.ts";
+import { Readings } from "../../phases/readings.ts";
 import { isMajority, isSupermajority } from "../../quorum.ts";
+import { grounded, namesSources } from "../../sources/named.ts";
 import type { Attempt, Digest, SeatIndex } from "../../types.ts";
-import { stagesOf } from "./config.ts";
+import { stageFor } from "./config.ts";
 import type { StageRecord } from "./payloads.ts";
 import type { Told } from "./view.ts";
 
@@ -81,16 +83,42 @@ export function recordsOf<Kind extends StageRecord["kind"]>(
   });
 }
 
-/** The outputs of a round that count, in seat order (HG7, HG11). */
+/** HG26: what the seats read, as these events state it; null where the question names no source. */
+export function readingsIn(ledger: Ledger): Readings | null {
+  const { attempt } = ledger;
+  if (!namesSources(attempt)) return null;
+  const records = recordsOf(ledger, stageFor(attempt, "gather", 0), "gather");
+  const known = counted.get(attempt) ?? new Map<string, Readings>();
+  counted.set(attempt, known);
+  const key = records.map(({ told }) => `${told.seat}.${told.digest}`).join();
+  const found = known.get(key);
+  if (found !== undefined) return found;
+  // Liars can offer ever other sets.
+  if (known.size === MOST_COUNTED) known.clear();
+  const readings = new Readings(
+    attempt,
+    records.map(({ told: { seat }, record }) => ({ seat, body: record })),
+  );
+  known.set(key, readings);
+  return readings;
+}
+
+/** Readings by the events that state them: they are long, and asked for with every event. */
+const counted = new WeakMap<Attempt, Map<string, Readings>>();
+const MOST_COUNTED = 16;
+
+/** The outputs of a round in seat order (HG7, HG11), whatever they rest on. */
 export function outputsOf(ledger: Ledger, round: number): readonly Output[] {
   const { attempt } = ledger;
-  const stage = stagesOf(attempt).findIndex((one) => one.kind === "output" && one.round === round);
-  return recordsOf(ledger, stage, "output").flatMap(({ told, record: { proposal, salt } }) => {
-    const answer = proposal && canonicalAnswer(attempt.request, proposal.answer);
-    if (proposal === null || answer === null) return [];
-    if (round === 0 && !opensCommitment(ledger, told.seat, proposal, salt)) return [];
-    return [{ seat: told.seat, digest: told.digest, answer, proposal }];
-  });
+  const asked = grounded(attempt).request;
+  return recordsOf(ledger, stageFor(attempt, "output", round), "output").flatMap(
+    ({ told, record: { proposal, salt } }) => {
+      const answer = proposal && canonicalAnswer(asked, proposal.answer);
+      if (proposal === null || answer === null) return [];
+      if (round === 0 && !opensCommitment(ledger, told.seat, proposal, salt)) return [];
+      return [{ seat: told.seat, digest: told.digest, answer, proposal }];
+    },
+  );
 }
 
 /**
@@ -99,22 +127,25 @@ export function outputsOf(ledger: Ledger, round: number): readonly Output[] {
  */
 function opensCommitment(ledger: Ledger, seat: SeatIndex, proposal: Proposal, salt: Uint8Array | null): boolean {
   const { attempt } = ledger;
-  const commit = recordsOf(ledger, 0, "commit").find(({ told }) => told.seat === seat);
+  const commit = recordsOf(ledger, stageFor(attempt, "commit", 0), "commit").find(({ told }) => told.seat === seat);
   if (commit === undefined || salt === null) return false;
-  const witnesses = recordsOf(ledger, 1, "output").filter(({ told }) => hasAncestor(told.node, commit.told.node));
+  const witnesses = recordsOf(ledger, stageFor(attempt, "output", 0), "output").filter(({ told }) =>
+    hasAncestor(told.node, commit.told.node),
+  );
   if (!isMajority(witnesses.length, attempt.committee.length)) return false;
   return commit.record.commitment === commitmentOf(attempt, 0, seat, proposal, salt);
 }
 
-/** PY10: an answer commit that no first answer opens which counts. */
+/** PY10: an answer commit that no first answer opens. */
 export interface OpenCommit {
   readonly seat: SeatIndex;
   readonly commitment: Digest;
 }
 
-/** PY10: the answer commits beside those of `outputs`, the first answers that count. */
+/** PY10: the answer commits beside those of `outputs`, the first answers. */
 export function openCommitsOf(ledger: Ledger, outputs: readonly Output[]): readonly OpenCommit[] {
-  return recordsOf(ledger, 0, "commit").flatMap(({ told: { seat }, record: { commitment } }) =>
-    commitment === null || outputs.some((output) => output.seat === seat) ? [] : [{ seat, commitment }],
+  return recordsOf(ledger, stageFor(ledger.attempt, "commit", 0), "commit").flatMap(
+    ({ told: { seat }, record: { commitment } }) =>
+      commitment === null || outputs.some((output) => output.seat === seat) ? [] : [{ seat, commitment }],
   );
 }

@@ -4,10 +4,11 @@ import { matchForm } from "../../phases/equivalence.ts";
 import { decodeOrigins, withOrigins, withoutOrigins } from "../../phases/origin.ts";
 import { asDigest, isPayloadMap, listOf } from "../../encoding/payload.ts";
 import type { Origin } from "../../prompts/prompt.ts";
+import { gatherForm, type Gathering } from "../../phases/readings.ts";
 import { commitForm, decodeProposal, encodeProposal, revealForm, type Proposal } from "../../phases/proposals.ts";
 import type { PayloadMap, Rendering, Slot } from "../../protocol.ts";
 import type { Attempt, Digest, Message, SeatIndex, Value } from "../../types.ts";
-import { EVENTS_PER_SEAT, MAX_TIME, WANTS_PER_EVENT, stagesOf } from "./config.ts";
+import { MAX_TIME, WANTS_PER_EVENT, eventsPerSeat, stagesOf } from "./config.ts";
 
 /** HG2: an event as its creator signs it. The header holds creator, sequence number and digest. */
 export interface EventBody {
@@ -41,6 +42,7 @@ export type StageRecord = StageBody & {
 };
 
 type StageBody =
+  | (Gathering & { readonly kind: "gather"; readonly stage: number })
   | { readonly kind: "commit"; readonly stage: number; readonly commitment: Digest | null }
   | {
       readonly kind: "output";
@@ -74,6 +76,8 @@ function encodeRef({ seat, sequence, digest }: EventRef): Value {
 
 function encodeRecord(record: StageRecord): Value {
   switch (record.kind) {
+    case "gather":
+      return gatherForm.encode(record);
     case "commit":
       return commitForm.encode(record);
     case "output": {
@@ -116,6 +120,8 @@ export function decodeEvent(attempt: Attempt, slot: Slot, value: Value): EventBo
   if ((otherParent === null) !== (value["otherParent"] === null) || (record === null) !== (value["record"] === null))
     return null;
   if (otherParent?.seat === slot.seat || wants === null) return null;
+  // HG26: it is long, so there is one a line.
+  if (record?.kind === "gather" && slot.round > 0) return null;
   return { selfParent, otherParent, time, closed, mode, wants, record };
 }
 
@@ -133,8 +139,8 @@ function decodeRef(attempt: Attempt, value: Value): EventRef | null {
   if (!isMapOf(value, ["digest", "seat", "sequence"])) return null;
   const { seat, sequence } = value;
   const digest = asDigest(value["digest"]);
-  if (digest === null || !isWithin(seat, attempt.committee.length - 1) || !isWithin(sequence, EVENTS_PER_SEAT - 1))
-    return null;
+  if (digest === null || !isWithin(seat, attempt.committee.length - 1)) return null;
+  if (!isWithin(sequence, eventsPerSeat(attempt) - 1)) return null;
   return { seat: seat as SeatIndex, sequence, digest };
 }
 
@@ -151,6 +157,10 @@ function decodeBody(attempt: Attempt, value: Value): StageBody | null {
   const place = typeof stage === "number" ? stagesOf(attempt)[stage] : undefined;
   if (place === undefined || typeof stage !== "number") return null;
   switch (place.kind) {
+    case "gather": {
+      const gathering = gatherForm.decode(attempt, body);
+      return gathering && { kind: "gather", stage, ...gathering };
+    }
     case "commit": {
       const commit = commitForm.decode(attempt, body);
       return commit && { kind: "commit", stage, ...commit };

@@ -4,13 +4,14 @@ import { limits } from "../../limits.ts";
 import { cutText, renderedBytes, type Prompt } from "../../prompts/prompt.ts";
 import type { Proposal } from "../../phases/proposals.ts";
 import { lineOf, revisePrompt, verifyPrompt } from "../../prompts/task-prompt.ts";
+import type { Citation } from "../../sources/citations.ts";
 import type { Attempt, SeatIndex } from "../../types.ts";
 import type { AnswerRound } from "./rules.ts";
 
 /** Raised with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
-export const VERSION = 16;
+export const VERSION = 17;
 
-/** The seat that a prompt is for. */
+/** The seat that a prompt is for. `attempt` has the question as models see it (SG7). */
 export interface Reader {
   readonly attempt: Attempt;
   readonly seat: SeatIndex;
@@ -30,7 +31,9 @@ export function nextPrompt(reader: Reader, own: Proposal | null, last: AnswerRou
   const asked = attempt.committee.length;
   const say = (group: AnswerGroup, isProven: boolean): string => {
     const answer = group.representative.text;
-    const text = isProven ? lineOf(answer, proofOf(reader, group, last)) : cutText(answer, limits.answerBytes);
+    const text = isProven
+      ? lineOf(answer, shownOf(reader, group, last)?.proof ?? "")
+      : cutText(answer, limits.answerBytes);
     return `${group.seats.length} of ${asked} members: ${text}`;
   };
   const whole = [...differing, ...others.filter((group) => !differing.includes(group))].map((group) =>
@@ -45,11 +48,11 @@ export function nextPrompt(reader: Reader, own: Proposal | null, last: AnswerRou
  * HG23: the proof of a class that is shown: the one with the least hash of the reader's salt and its event's digest. The first in canonical
  * order would tell its author, and an author could write the least by bytes.
  */
-function proofOf({ salt }: Reader, { seats }: AnswerGroup, { outputs }: AnswerRound): string {
+function shownOf({ salt }: Reader, { seats }: AnswerGroup, { outputs }: AnswerRound): Proposal | null {
   const keyed = outputs
     .filter(({ seat }) => seats.includes(seat))
-    .map(({ digest, proposal }) => ({ key: sha256(concat(salt, hexToBytes(digest))), proof: proposal.proof }));
-  return keyed.toSorted((a, b) => compareHex(a.key, b.key))[0]?.proof ?? "";
+    .map(({ digest, proposal }) => ({ key: sha256(concat(salt, hexToBytes(digest))), proposal }));
+  return keyed.toSorted((a, b) => compareHex(a.key, b.key))[0]?.proposal ?? null;
 }
 
 function bytesOf(texts: readonly string[]): number {
@@ -61,7 +64,12 @@ function firstFitting(texts: readonly string[]): readonly string[] {
   return texts.filter((text) => (bytes += renderedBytes(text)) <= limits.objectionsBytes);
 }
 
-/** HG19: the prompt of the explicit vote: is this one of the two answers right? */
-export function votePrompt(reader: Reader, one: AnswerGroup, last: AnswerRound): Prompt {
-  return verifyPrompt(reader.attempt, one.representative.text, proofOf(reader, one, last));
+/** HG19: the prompt of the explicit vote: is this one of the two answers right? With what the shown proof's answer cites. */
+export function votePrompt(
+  reader: Reader,
+  one: AnswerGroup,
+  last: AnswerRound,
+): { readonly prompt: Prompt; readonly citations: readonly Citation[] } {
+  const { proof = "", citations = [] } = shownOf(reader, one, last) ?? {};
+  return { prompt: verifyPrompt(reader.attempt, one.representative.text, proof), citations };
 }

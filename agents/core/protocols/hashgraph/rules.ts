@@ -2,15 +2,18 @@ import { isSameAnswer, type AnswerGroup } from "../../request/answer.ts";
 import { type CanonicalAnswer } from "../../request/kinds.ts";
 import { compareHex } from "../../encoding/bytes.ts";
 import { bySupport, classesBy } from "../../phases/equivalence.ts";
+import type { Readings } from "../../phases/readings.ts";
+import { winnerWithout } from "../../phases/reading-steps.ts";
 import { holdsHonest, isMajority, isSupermajority } from "../../quorum.ts";
 import { ONE_PPM, type Attempt, type Digest, type Ppm, type SeatIndex } from "../../types.ts";
-import { ROUNDS, endOf, stagesOf } from "./config.ts";
+import { READING, ROUNDS, endOf, stagesOf } from "./config.ts";
 import {
   addToLedger,
   emptyLedger,
   isClosed,
   openCommitsOf,
   outputsOf,
+  readingsIn,
   recordsOf,
   type Ledger,
   type OpenCommit,
@@ -22,6 +25,8 @@ import type { Told } from "./view.ts";
 export interface AnswerRound {
   readonly round: number;
   readonly outputs: readonly Output[];
+  /** SG9: what seats answered besides, and no source bears. */
+  readonly unborne: readonly Output[];
   /** The classes of answers, the most supported first (HG17). */
   readonly classes: readonly AnswerGroup[];
   /** The class of more than 2/3 of all seats; null without one. */
@@ -30,7 +35,7 @@ export interface AnswerRound {
   readonly isStable: boolean;
 }
 
-export type Path = "agreement" | "vote" | "plurality" | "none";
+export type Path = "agreement" | "vote" | "plurality" | "none" | "unread";
 
 /** How a deliberation ended. */
 export interface Ending {
@@ -41,6 +46,8 @@ export interface Ending {
 
 /** State of the deliberation after some batches of the consensus order. */
 export interface Deliberated {
+  /** HG26: what the seats read; null before the order closes that stage, and where the question names no source. */
+  readonly readings: Readings | null;
   readonly rounds: readonly AnswerRound[];
   /** PY10: once round 0 is closed. */
   readonly openCommits: readonly OpenCommit[];
@@ -58,37 +65,56 @@ export interface Deliberated {
 export function assessBatches(attempt: Attempt, batches: readonly (readonly Told[])[]): Deliberated {
   let ledger = emptyLedger(attempt);
   let rounds: readonly AnswerRound[] = [];
+  let readings: Readings | null = null;
   for (const [index, batch] of batches.entries()) {
     ledger = addToLedger(ledger, batch);
-    rounds = closeRounds(ledger, rounds);
-    const deliberated = assess(ledger, rounds);
+    // HG26: what is ordered later no longer counts.
+    if (readings === null && isClosed(ledger, READING)) readings = readingsIn(ledger);
+    rounds = closeRounds(ledger, readings, rounds);
+    const deliberated = assess(ledger, readings, rounds);
     if (deliberated.ending !== null || index === batches.length - 1) return { ...deliberated, batches: index + 1 };
   }
-  return { ...assess(ledger, []), batches: 0 };
+  return { ...assess(ledger, null, []), batches: 0 };
 }
 
-/** HG13: Returns the answer rounds as if all these events were ordered and every round closed. */
-export function preview(attempt: Attempt, told: readonly Told[]): readonly AnswerRound[] {
+export type Previewed = Pick<Deliberated, "readings" | "rounds">;
+
+/** HG13: Returns readings and answer rounds as if all these events were ordered and every stage closed. `ordered`: the readings, if the order has closed them. */
+export function preview(attempt: Attempt, told: readonly Told[], ordered: Readings | null): Previewed {
   const ledger = addToLedger(emptyLedger(attempt), told);
+  const readings = ordered ?? readingsIn(ledger);
   const rounds: AnswerRound[] = [];
-  for (let round = 0; round < ROUNDS; round++) rounds.push(resultOf(ledger, rounds));
-  return rounds;
+  for (let round = 0; round < ROUNDS; round++) rounds.push(resultOf(ledger, readings, rounds));
+  return { readings, rounds };
 }
 
 /** HG9: a round is assessed when the order closes it. Events that are ordered later do not count for it. */
-function closeRounds(ledger: Ledger, closed: readonly AnswerRound[]): readonly AnswerRound[] {
+function closeRounds(
+  ledger: Ledger,
+  readings: Readings | null,
+  closed: readonly AnswerRound[],
+): readonly AnswerRound[] {
   const rounds = [...closed];
   while (rounds.length < ROUNDS && isClosed(ledger, endOf(ledger.attempt, rounds.length)))
-    rounds.push(resultOf(ledger, rounds));
+    rounds.push(resultOf(ledger, readings, rounds));
   return rounds;
 }
 
-function assess(ledger: Ledger, rounds: readonly AnswerRound[]): Omit<Deliberated, "batches"> {
-  const ending = agreementIn(ledger.attempt, rounds);
+function assess(
+  ledger: Ledger,
+  readings: Readings | null,
+  rounds: readonly AnswerRound[],
+): Omit<Deliberated, "batches"> {
+  const { attempt, closed } = ledger;
+  if (readings?.holdsAny() === false)
+    return { readings, rounds: [], openCommits: [], closed, leading: null, ending: unreadEnding(attempt, readings) };
+  const ending = agreementIn(attempt, rounds);
+  const [first] = rounds;
   const deliberated = {
+    readings,
     rounds: ending === null ? rounds : rounds.slice(0, ending.round + 1),
-    openCommits: rounds[0] === undefined ? [] : openCommitsOf(ledger, rounds[0].outputs),
-    closed: ledger.closed,
+    openCommits: first === undefined ? [] : openCommitsOf(ledger, [...first.outputs, ...first.unborne]),
+    closed,
   };
   if (ending !== null) return { ...deliberated, leading: null, ending };
   const last = rounds[ROUNDS - 1];
@@ -97,11 +123,21 @@ function assess(ledger: Ledger, rounds: readonly AnswerRound[]): Omit<Deliberate
     : { ...deliberated, ...fallBack(ledger, last) };
 }
 
+/** SG8: nothing can be cited, so nothing is answered. */
+function unreadEnding(attempt: Attempt, readings: Readings): Ending {
+  const { answer = null, confidence = 0 as Ppm } = winnerWithout(attempt, readings) ?? {};
+  return { path: "unread", answer, confidence };
+}
+
 /** The answer round that follows these. */
-function resultOf(ledger: Ledger, before: readonly AnswerRound[]): AnswerRound {
+function resultOf(ledger: Ledger, readings: Readings | null, before: readonly AnswerRound[]): AnswerRound {
   const { attempt } = ledger;
   const round = before.length;
-  const outputs = outputsOf(ledger, round);
+  const isBorne = ({ seat, answer, proposal: { citations = [] } }: Output): boolean =>
+    readings === null || readings.bears(seat, answer, citations);
+  const said = outputsOf(ledger, round);
+  const outputs = said.filter(isBorne);
+  const unborne = said.filter((one) => !outputs.includes(one));
   const isSame = (a: CanonicalAnswer, b: CanonicalAnswer) => isJudgedSame(ledger, a, b);
   const classes = bySupport(
     attempt,
@@ -111,7 +147,7 @@ function resultOf(ledger: Ledger, before: readonly AnswerRound[]): AnswerRound {
   const [was, is] = [before.at(-1)?.agreed?.representative, agreed?.representative];
   const isStable =
     was !== undefined && is !== undefined && (isSameAnswer(attempt.request.terms, was, is) || isSame(was, is));
-  return { round, outputs, classes, agreed, isStable };
+  return { round, outputs, unborne, classes, agreed, isStable };
 }
 
 /** EQ3: true if more than half of all seats said, in any round, that the two texts mean the same. */

@@ -1,6 +1,12 @@
 import { groupAnswers, type AnswerGroup, type SeatAnswer } from "../../request/answer.ts";
 import { concat, hexToBytes, sha256 } from "../../encoding/bytes.ts";
 import { bySupport, matchCalls } from "../../phases/equivalence.ts";
+import { answerByData, judgeByData, readAsData } from "../../phases/data.ts";
+import { gatheringOf, showing } from "../../phases/reading-steps.ts";
+import { citing, withSources } from "../../prompts/source-prompt.ts";
+import type { CanonicalAnswer } from "../../request/kinds.ts";
+import type { Citation } from "../../sources/citations.ts";
+import { grounded } from "../../sources/named.ts";
 import { limits } from "../../limits.ts";
 import type { Call } from "../../phases/phased-rules.ts";
 import { commitmentOf, proposalFrom, type Proposal } from "../../phases/proposals.ts";
@@ -12,19 +18,24 @@ import { ROUNDS, stagesOf, type Stage } from "./config.ts";
 import { assessOrder } from "./conclude.ts";
 import type { StageRecord } from "./payloads.ts";
 import { nextPrompt, votePrompt, type Reader } from "./prompts.ts";
-import { preview, type AnswerRound } from "./rules.ts";
-import type { HashgraphState } from "./state.ts";
+import { preview, type AnswerRound, type Previewed } from "./rules.ts";
+import type { HashgraphState, HeardCall } from "./state.ts";
 import type { GraphView } from "./view.ts";
 
-const previews = new WeakMap<GraphView, readonly AnswerRound[]>();
+const previews = new WeakMap<GraphView, Previewed>();
 
-/** The answer rounds that a seat acts on until the consensus order is there (HG13). */
-export function previewOf(graph: GraphView): readonly AnswerRound[] {
+/** The readings and answer rounds that a seat acts on until the consensus order is there (HG13). */
+export function previewOf(graph: GraphView): Previewed {
   const known = previews.get(graph);
   if (known !== undefined) return known;
-  const rounds = preview(graph.attempt, graph.told);
-  previews.set(graph, rounds);
-  return rounds;
+  const previewed = preview(graph.attempt, graph.told, assessOrder(graph).assessment.readings);
+  previews.set(graph, previewed);
+  return previewed;
+}
+
+/** HG26: true if something can be cited, as far as the seat knows. */
+export function canCite(graph: GraphView): boolean {
+  return previewOf(graph).readings?.holdsAny() === true;
 }
 
 export function stageAt(attempt: Attempt, stage: number): Stage {
@@ -33,27 +44,66 @@ export function stageAt(attempt: Attempt, stage: number): Stage {
   return found;
 }
 
-/** The calls a seat makes to its model on entering a stage, all at once. Without calls it speaks at once. */
-export function callsFor({ graph, stage, proposal }: HashgraphState, context: SeatContext): readonly Call[] {
-  const { attempt } = context;
-  const { kind, round } = stageAt(attempt, stage);
+/** What a seat is asked in a stage, before what it read is shown beside it. */
+interface Question extends Call {
+  /** The answer that is judged, with what it cites; null if the seat is to answer, or to compare texts. */
+  readonly judged: { readonly answer: CanonicalAnswer; readonly citations: readonly Citation[] } | null;
+}
+
+/** What a seat does on entering a stage: the calls to its model, all at once, and what code answers in its place (SG11). */
+export interface Opening {
+  readonly calls: readonly Call[];
+  readonly heard: readonly HeardCall[];
+}
+
+/** Without calls the seat speaks at once. */
+export function openingOf(state: HashgraphState, context: SeatContext): Opening {
+  const attempt = grounded(context.attempt);
+  const asked = questionsIn(state, context);
+  if (attempt === context.attempt || stageAt(context.attempt, state.stage).kind === "match")
+    return { calls: asked, heard: [] };
+  const read = readAsData(attempt, state.read);
+  if (attempt.request.isDataQuestion === true)
+    return { calls: [], heard: asked.flatMap((one) => replyTo({ attempt, read }, one) ?? []) };
+  const calls = showing(attempt, read, asked, ({ prompt, judged }, texts) =>
+    judged === null ? citing(attempt, prompt, texts) : withSources(prompt, texts, judged.citations),
+  );
+  return { calls, heard: [] };
+}
+
+function replyTo(reader: Parameters<typeof answerByData>[0], { about, judged }: Question): HeardCall | null {
+  const reply = judged === null ? answerByData(reader) : judgeByData(reader, "verify", judged.answer);
+  return reply && { about, answered: { kind: "answered", ...reply } };
+}
+
+function questionsIn({ graph, stage, proposal }: HashgraphState, context: SeatContext): readonly Question[] {
+  const attempt = grounded(context.attempt);
+  const { kind, round } = stageAt(context.attempt, stage);
   switch (kind) {
+    case "gather":
+      return [];
     case "commit":
-      return [{ about: [`${round}`, "propose"], prompt: proposePrompt(attempt) }];
+      return [{ about: [`${round}`, "propose"], prompt: proposePrompt(attempt), judged: null }];
     case "output": {
       if (round === 0) return [];
-      const last = previewOf(graph)[round - 1] as AnswerRound;
-      return [{ about: [`${round}`, "propose"], prompt: nextPrompt(readerIn(context, round), proposal, last) }];
+      const last = previewOf(graph).rounds[round - 1] as AnswerRound;
+      const prompt = nextPrompt(readerIn(context, round), proposal, last);
+      return [{ about: [`${round}`, "propose"], prompt, judged: null }];
     }
     case "match":
-      return matchCallsIn(graph, round).map(({ about, prompt }) => ({ about: [`${round}`, ...about], prompt }));
+      return matchCallsIn(graph, round).map(({ about, prompt }) => ({
+        about: [`${round}`, ...about],
+        prompt,
+        judged: null,
+      }));
     case "ballot": {
       const { leading, rounds } = assessOrder(graph).assessment;
       const reader = readerIn(context, ROUNDS);
-      return (leading ?? []).map((one) => ({
-        about: ["vote", one.representative.outcome],
-        prompt: votePrompt(reader, one, rounds.at(-1) as AnswerRound),
-      }));
+      return (leading ?? []).map((one) => {
+        const { prompt, citations } = votePrompt(reader, one, rounds.at(-1) as AnswerRound);
+        const answer = one.representative;
+        return { about: ["vote", answer.outcome], prompt, judged: { answer, citations } };
+      });
     }
   }
 }
@@ -63,8 +113,8 @@ export function callsFor({ graph, stage, proposal }: HashgraphState, context: Se
  * before with each founder, to see if an agreement lasted (HG18).
  */
 function matchCallsIn(graph: GraphView, round: number): readonly Call[] {
-  const { attempt } = graph;
-  const rounds = previewOf(graph);
+  const attempt = grounded(graph.attempt);
+  const { rounds } = previewOf(graph);
   const { outputs } = rounds[round] as AnswerRound;
   const texts = bySupport(attempt, groupAnswers(attempt.request.terms, outputs));
   const leading = rounds[round - 1]?.classes[0];
@@ -81,7 +131,7 @@ function matchCallsIn(graph: GraphView, round: number): readonly Call[] {
 
 /** HG23: the reader with the salt of the prompt's round. The salt of round 0 serves the commitment, and is shown with it. */
 function readerIn(context: SeatContext, round: number): Reader {
-  return { attempt: context.attempt, seat: context.self, salt: saltOf(context, round) };
+  return { attempt: grounded(context.attempt), seat: context.self, salt: saltOf(context, round) };
 }
 
 /**
@@ -109,9 +159,12 @@ function bodyOf(state: HashgraphState, context: SeatContext): Body {
   const { stage, heard } = state;
   const { kind, round } = stageAt(attempt, stage);
   const answered = heard[0] && { about: heard[0].about, ...heard[0].answered };
+  const proposed = (): Proposal | null => proposalFrom(grounded(attempt).request, answered, state.read);
   switch (kind) {
+    case "gather":
+      return { record: { kind, stage, ...gatheringOf(attempt, state.read) }, proposal: state.proposal };
     case "commit": {
-      const proposal = proposalFrom(attempt.request, answered);
+      const proposal = proposed();
       const commitment = proposal && commitmentOf(attempt, 0, self, proposal, saltOf(context, 0));
       return { record: { kind, stage, commitment }, proposal };
     }
@@ -120,7 +173,7 @@ function bodyOf(state: HashgraphState, context: SeatContext): Body {
         const salt = state.proposal === null ? null : saltOf(context, 0);
         return { record: { kind, stage, proposal: state.proposal, salt }, proposal: state.proposal };
       }
-      const proposal = proposalFrom(attempt.request, answered);
+      const proposal = proposed();
       return { record: { kind, stage, proposal, salt: null }, proposal: proposal ?? state.proposal };
     }
     case "match":

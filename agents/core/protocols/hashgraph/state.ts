@@ -1,7 +1,9 @@
+import type { SeatView } from "../../phases/phased-rules.ts";
 import type { Proposal } from "../../phases/proposals.ts";
 import type { Origin } from "../../prompts/prompt.ts";
 import type { Observation, Step } from "../../protocol.ts";
 import type { SeatIndex } from "../../types.ts";
+import { stagesOf } from "./config.ts";
 import type { StageRecord } from "./payloads.ts";
 import { isForker, type GraphView, type Told } from "./view.ts";
 
@@ -23,6 +25,8 @@ export interface HashgraphState {
   readonly said: boolean;
   readonly calls: readonly PendingCall[];
   readonly heard: readonly HeardCall[];
+  /** HG26: what this seat read; null before it did. */
+  readonly read: SeatView<unknown>["read"];
   /** The own answer so far. */
   readonly proposal: Proposal | null;
   /** PH12: what made the first answer, while it is sealed. */
@@ -71,4 +75,9 @@ export type HashgraphStep = Step<HashgraphState>;
 export function recordsIn({ graph, stage }: HashgraphState): readonly Told[] {
   const said = graph.told.filter(({ seat, body }) => body.record?.stage === stage && !isForker(graph, seat));
   return said.filter((told) => said.find(({ seat }) => seat === told.seat) === told);
+}
+
+/** HG26: true until a seat can say what it read. Its first event says that. */
+export function isReading({ graph, stage, step, said, record }: HashgraphState): boolean {
+  return stagesOf(graph.attempt)[stage]?.kind === "gather" && step === "collect" && !said && record === null;
 }

@@ -5,7 +5,7 @@ import { limits } from "../../limits.ts";
 import { isSupermajority } from "../../quorum.ts";
 import { messagesOf, variants, type Tally } from "../../seat/tally.ts";
 import type { Attempt, Digest, Message, SeatIndex } from "../../types.ts";
-import { COIN_PERIOD, EVENT, EVENTS_PER_SEAT } from "./config.ts";
+import { COIN_PERIOD, EVENT, eventsPerSeat } from "./config.ts";
 import { eventIn, type EventBody, type EventRef } from "./payloads.ts";
 
 /** An event in its place in the graph. */
@@ -78,7 +78,7 @@ function universeFor(attempt: Attempt): Universe {
 
 export function emptyGraphView(attempt: Attempt): GraphView {
   const lines = attempt.committee.map(() => []);
-  const slots = Array.from({ length: attempt.committee.length * EVENTS_PER_SEAT }, () => []);
+  const slots = Array.from({ length: attempt.committee.length * eventsPerSeat(attempt) }, () => []);
   return {
     attempt,
     universe: universeFor(attempt),
@@ -283,7 +283,7 @@ export function newestOf(graph: GraphView, seat: SeatIndex): Told | null {
 }
 
 /** HG20: true if the newest placed event of a seat shows that it has no events left, or says that it is stuck. */
-export function hasEnded({ lines }: GraphView, seat: SeatIndex): boolean {
+export function hasEnded({ attempt, lines }: GraphView, seat: SeatIndex): boolean {
   const newest = lines[seat]?.at(-1) ?? [];
-  return newest.some(({ sequence, body }) => sequence === EVENTS_PER_SEAT - 1 || body.mode === "stuck");
+  return newest.some(({ sequence, body }) => sequence === eventsPerSeat(attempt) - 1 || body.mode === "stuck");
 }
