@@ -108,7 +108,7 @@ describe("conclave dev", () => {
     assert.deepEqual(running.facts.committeeSeconds, { least: 320, most: 640 });
     assert.match(
       renderWorld(running.facts),
-      /refunds +a committee has to decide [^\n]* in 5m20s to 10m40s; else its question is refunded/,
+      /refunds +a committee has between 5m20s and 10m40s to decide, [^\n]* then the question is refunded/,
     );
   });
 
