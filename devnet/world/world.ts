@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseEther, type LocalAccount } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { createChainReader } from "../../agents/adapters/chain/reader.ts";
+import type { Keys } from "../../agents/adapters/keystore/keys.ts";
 import type { ChainReader } from "../../agents/ports/chain.ts";
 import { deploy } from "../../scripts/deploy/deployment.ts";
 import { MIN_UNBONDING_SECONDS, type Deployment, type ExampleSettings } from "../../scripts/deploy/settings.ts";
