@@ -133,7 +133,7 @@ describe("conclave dev", () => {
 describe("agents of a local world", () => {
   it("share one listener of this process, however many they are", async () => {
     const directory = await mkdtemp(join(tmpdir(), "conclave-dev-agents-"));
-    const before = process.listenerCount("exit");
+    const listeners = process.listenerCount("exit");
     const agent = {
       agentId: 1 as AgentId,
       directory,
@@ -141,9 +141,9 @@ describe("agents of a local world", () => {
       lies: false,
     };
     const children = [startAgent(agent, ""), startAgent(agent, "")];
-    assert.equal(process.listenerCount("exit"), before + 1);
+    assert.equal(process.listenerCount("exit"), listeners + 1);
     await Promise.all(children.map(stopProcess));
-    assert.equal(process.listenerCount("exit"), before);
+    assert.equal(process.listenerCount("exit"), listeners);
     await rm(directory, { recursive: true });
   });
 });
