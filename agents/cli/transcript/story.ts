@@ -22,7 +22,7 @@ export interface Equivocation {
 }
 
 /** What one of the messages says, line by line: first what not all of them say. */
-export interface Side {
+interface Side {
   readonly title: string;
   readonly differing: readonly string[];
   readonly same: readonly string[];
