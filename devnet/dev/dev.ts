@@ -40,7 +40,8 @@ export const dev: CommandSpec<Options> = {
     },
     {
       flags: "--port <number>",
-      description: "of the chain; the agents' gateways and live streams take those from 6 above it on; 0: free ones",
+      description:
+        "of the chain; the dashboard has this number + 5, the agents' gateways and live streams those from + 6 on; 0: all ports are free ones",
       default: String(DEFAULT_PORT),
     },
     { flags: "--block-time <seconds>", description: "time between blocks, such as 1 or 0.2", default: "1" },

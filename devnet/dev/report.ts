@@ -24,7 +24,7 @@ export function renderWorld(facts: DevFacts): string {
     ["its key", `${asker.privateKey} (public: use it on no other chain)`],
     [
       "refunds",
-      `a committee has to decide within the epoch of its draw or the next one: in ${formatDuration(committeeSeconds.least)} to ${formatDuration(committeeSeconds.most)}; else its question is refunded, or goes to another committee where --retries are left`,
+      `a committee has between ${formatDuration(committeeSeconds.least)} and ${formatDuration(committeeSeconds.most)} to decide, the less the later in an epoch it is drawn; if it does not, the next committee is called while --retries are left, and then the question is refunded`,
     ],
   ]);
   const { shell, typescript, solidity, allow } = snippetsFor(facts);

@@ -135,11 +135,21 @@ export function startAgent(agent: WorldAgent, password: string, nodeOptions: rea
     stdio: ["ignore", log, log],
     env: { ...process.env, CONCLAVE_PASSWORD: password },
   });
-  // At once; `withParent` sees the end of this process half a second later, whatever ended it.
-  const kill = (): boolean => child.kill("SIGKILL");
-  process.once("exit", kill);
-  child.once("exit", () => process.off("exit", kill));
+  if (running.size === 0) process.once("exit", killAll);
+  running.add(child);
+  child.once("exit", () => {
+    running.delete(child);
+    if (running.size === 0) process.off("exit", killAll);
+  });
   return child;
+}
+
+/** Agents' processes, which share one listener: Node takes a dozen for a leak. */
+const running = new Set<ChildProcess>();
+
+/** Kills them at once; `withParent` sees the end of this process half a second later, whatever ended it. */
+function killAll(): void {
+  for (const child of running) child.kill("SIGKILL");
 }
 
 export async function stopProcess(child: ChildProcess): Promise<void> {

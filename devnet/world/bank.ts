@@ -38,8 +38,8 @@ export function openBank({ rpcUrl, chainId }: LocalChain, token: Address, owner:
   return {
     mint,
     async fund(account, tokens) {
-      await inOrder(() => wallet.sendTransaction({ to: account, value: parseEther("10") }));
-      await mint(account, tokens);
+      const coins = inOrder(() => wallet.sendTransaction({ to: account, value: parseEther("10") }));
+      await Promise.all([coins, mint(account, tokens)]);
     },
     async subscribe(oracle, subscription, tokens) {
       await inOrder(() =>

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseEther, type LocalAccount } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { createChainReader } from "../../agents/adapters/chain/reader.ts";
+import type { Keys } from "../../agents/adapters/keystore/keys.ts";
 import type { ChainReader } from "../../agents/ports/chain.ts";
 import { deploy } from "../../scripts/deploy/deployment.ts";
 import { MIN_UNBONDING_SECONDS, type Deployment, type ExampleSettings } from "../../scripts/deploy/settings.ts";
@@ -130,12 +131,18 @@ export interface RunningAgents {
 export async function startAgents(world: World, settings: AgentsSettings): Promise<RunningAgents> {
   const { count, liar, signal, progress } = settings;
   const records = settings.known ? await world.reader.agents(signal) : [];
-  const agents = await Promise.all(
-    Array.from({ length: count }, (_, index) => {
-      const one = settingsOf(world, settings, index, liar && index === count - 1);
-      return settings.known ? findAgent(one, records) : setUpAgent(one);
-    }),
-  );
+  const setUps: Promise<WorldAgent>[] = [];
+  for (let index = 0; index < count; index++) {
+    const one = settingsOf(world, settings, index, liar && index === count - 1);
+    // In order, so that the id of an agent is the number of its folder and tells its ports.
+    const before = setUps.at(-1);
+    const fund = async (keys: Keys): Promise<void> => {
+      await one.fund(keys);
+      await before;
+    };
+    setUps.push(settings.known ? findAgent(one, records) : setUpAgent({ ...one, fund }));
+  }
+  const agents = await Promise.all(setUps);
   const children = agents.map((agent) => {
     const child = startAgent(agent, settings.password);
     child.once("exit", (code) => {

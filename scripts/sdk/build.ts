@@ -29,6 +29,8 @@ const common = {
   define: { "globalThis.process": "undefined", "globalThis.Buffer": "undefined" },
   mainFields: ["browser", "module", "main"],
   minify: true,
+  // Node prints the line of an error that nobody catches, before its message.
+  lineLimit: 200,
   legalComments: "none",
   metafile: true,
 } as const satisfies BuildOptions;

@@ -96,6 +96,22 @@ describe("TR8: a deliberation for reading", () => {
     });
   }
 
+  it("shows first in what two messages for one slot differ", async () => {
+    const deliberation = await read(decide(mbft, "", "Is 2 less than 3?", 1));
+    const at = deliberation.messages.findIndex(({ parents }) => parents.length > 1);
+    const spoken = deliberation.messages[at]!;
+    const header = { ...spoken.header, payloadDigest: sha256(new Uint8Array([1])) };
+    const twin = { ...spoken, header, parents: spoken.parents.slice(1) };
+    const twice = { ...deliberation, messages: [...deliberation.messages, twin] };
+    const held = "says that it held: [^\\n]+";
+    assert.match(
+      transcriptText(twice),
+      new RegExp(`\\n${held} ${held}\\nthe same in all: +the same in all: *\\nproposal: +proposal:`),
+    );
+    const side = new RegExp(`<p class="bad">differs</p><pre>${held}</pre><p>the same in all</p><pre>proposal:`, "g");
+    assert.equal(transcriptHtml(twice).match(side)?.length, 2);
+  });
+
   it("names the messages that a vote refers to", async () => {
     // Three of four seats would be counted, and nobody would vote (MB20).
     const deliberation = await read(decide(mbft, "", "Is 2 less than 3?", 2));
@@ -128,6 +144,16 @@ describe("TR8: a deliberation for reading", () => {
     assert.equal(text.match(/EQUIVOCATION/g)?.length, 3);
     assert.match(transcriptHtml(twice), /<h2 class="bad">Equivocation<\/h2>/);
     assert.deepEqual(argumentOf(twice).equivocations, [[0, last - 1]]);
+    const svg = transcriptSvg(twice);
+    const titles = [...svg.matchAll(/<g class="twice"><title>(.+?)<\/title>/g)].map(([, found]) => found);
+    assert.deepEqual(titles, [
+      `[1] seat 0, commit of round 0; its seat signed ${last}, too`,
+      `[${last}] seat 0, commit of round 0; its seat signed 1, too`,
+    ]);
+    const places = [...svg.matchAll(/<circle cx="([\d.]+)" cy="(\d+)"/g)].map(([, x, y]) => ({ x: Number(x), y }));
+    const [one, other] = [places[0], places[last - 1]];
+    assert.equal(one?.y, other?.y);
+    assert.ok(Number(other?.x) - Number(one?.x) >= 30, "circles with a radius of 15 lie beside each other");
   });
 
   it("tells the argument before the record", async () => {

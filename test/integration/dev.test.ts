@@ -6,13 +6,16 @@ import { existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, describe, it } from "node:test";
 import { runCli } from "../../agents/cli/run-cli.ts";
 import { dev } from "../../devnet/dev/entry.ts";
 import { renderWorld } from "../../devnet/dev/report.ts";
 import type { DevFacts } from "../../devnet/dev/start.ts";
+import { keysFromPrivateKey } from "../../agents/adapters/keystore/keys.ts";
+import type { AgentId } from "../../agents/core/types.ts";
+import { startAgent, stopProcess } from "../../devnet/world/agents.ts";
 import { isOpen } from "../../devnet/world/world.ts";
 import { createCli, type Cli } from "./cli-world.ts";
 import { until } from "../support/until.ts";
@@ -82,6 +85,7 @@ describe("conclave dev", () => {
   it("says what to use, and decides the question that its asker asks", async () => {
     const { event, agents, subgraphUrl } = running.facts;
     assert.deepEqual([event, agents.map(({ agentId }) => agentId), subgraphUrl], ["ready", [1, 2, 3, 4], null]);
+    for (const { agentId, directory } of agents) assert.equal(basename(directory), `agent-${agentId}`);
     assert.match(await ask("What is 27 plus 38?"), /"answer":"65"/);
   });
 
@@ -104,7 +108,7 @@ describe("conclave dev", () => {
     assert.deepEqual(running.facts.committeeSeconds, { least: 320, most: 640 });
     assert.match(
       renderWorld(running.facts),
-      /refunds +a committee has to decide [^\n]* in 5m20s to 10m40s; else its question is refunded/,
+      /refunds +a committee has between 5m20s and 10m40s to decide, [^\n]* then the question is refunded/,
     );
   });
 
@@ -123,6 +127,24 @@ describe("conclave dev", () => {
     await running.serving;
     await end(running, "SIGKILL");
     await until(() => areClosed(running.facts));
+  });
+});
+
+describe("agents of a local world", () => {
+  it("share one listener of this process, however many they are", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "conclave-dev-agents-"));
+    const listeners = process.listenerCount("exit");
+    const agent = {
+      agentId: 1 as AgentId,
+      directory,
+      keys: keysFromPrivateKey(new Uint8Array(32).fill(1)),
+      lies: false,
+    };
+    const children = [startAgent(agent, ""), startAgent(agent, "")];
+    assert.equal(process.listenerCount("exit"), listeners + 1);
+    await Promise.all(children.map(stopProcess));
+    assert.equal(process.listenerCount("exit"), listeners);
+    await rm(directory, { recursive: true });
   });
 });
 

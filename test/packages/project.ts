@@ -29,6 +29,8 @@ export interface Project {
   write(path: string, text: string): Promise<void>;
   /** Runs a program of the project's dependencies on this Node; rejects with its output unless it ends with 0. */
   run(program: string, ...args: readonly string[]): Promise<string>;
+  /** Runs a line of a shell, as a README prints it. */
+  shell(line: string): Promise<void>;
   /** Bytes of everything that is installed. */
   installedBytes(): number;
   remove(): Promise<void>;
@@ -70,6 +72,7 @@ export async function createProject(): Promise<Project> {
       );
       return stdout;
     },
+    shell: async (line) => void (await execute("sh", ["-c", line], folder)),
     installedBytes: () =>
       globSync("node_modules/**/*", { cwd: folder }).reduce((sum, path) => {
         const stat = lstatSync(join(folder, path));

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import { readFileSync } from "node:fs";
@@ -72,6 +73,16 @@ describe("the package @conclave/sdk", () => {
       loadedGzip("verify.js") < MAX_VERIFY_GZIP,
       `verify.js and what it loads: ${loadedGzip("verify.js")} bytes`,
     );
+  });
+
+  it("has short lines: Node prints the whole line of an error that nobody catches before its message", async () => {
+    await writeFile(
+      join(sdk.folder, "fails.js"),
+      `import { createConclave } from "@conclave/sdk"; createConclave({ publicClient: 1 });`,
+    );
+    const { status, stderr } = spawnSync(process.execPath, ["fails.js"], { cwd: sdk.folder, encoding: "utf8" });
+    assert.equal(status, 1);
+    assert.match(stderr.slice(0, 2_000), /ConclaveError\]?: Check the arguments: publicClient = 1/);
   });
 
   it("is bundled for browsers without anything of Node", async () => {

@@ -1,6 +1,8 @@
 import { ConclaveError } from "../../core/errors.ts";
+import { conflictsOf } from "../../node/audit/argument.ts";
 import type { Deliberation, Spoken } from "../../node/audit/deliberation.ts";
 import { printable } from "../shared/output.ts";
+import { numbers } from "./lines.ts";
 
 /** Draws the graph of a transcript's messages: an edge leads from a message to one that its sender held before. */
 
@@ -39,10 +41,17 @@ export function transcriptSvg(deliberation: Deliberation): string {
       { option: "--svg", messages: messages.length },
     );
   const columns = columnsOf(messages);
-  const place = (index: number): readonly [x: number, y: number] => [
-    MARGIN + (columns[index] as number) * COLUMN + COLUMN / 2,
-    ROW * ((messages[index] as Spoken).header.seat + 1),
-  ];
+  const placeNames = messages.map(({ header }, index) => `${header.seat} ${columns[index]}`);
+  // A seat that signed twice for one slot has its messages side by side.
+  const sharing = Map.groupBy(messages.keys(), (index) => placeNames[index]);
+  const place = (index: number): readonly [x: number, y: number] => {
+    const twins = sharing.get(placeNames[index]) as readonly number[];
+    const aside = (twins.indexOf(index) + 0.5) / twins.length - 0.5;
+    return [
+      MARGIN + ((columns[index] as number) + 0.5 + (aside * 2) / 3) * COLUMN,
+      ROW * ((messages[index] as Spoken).header.seat + 1),
+    ];
+  };
   const width = MARGIN + (Math.max(-1, ...columns) + 1) * COLUMN;
   const height = ROW * (attempt.committee.length + 1);
   const lanes = attempt.committee.map((_, seat) => {
@@ -52,7 +61,9 @@ export function transcriptSvg(deliberation: Deliberation): string {
   const edges = messages.flatMap(({ parents }, index) =>
     parents.map((parent) => `<path class="held" d="${curve(place(index), place(parent))}"/>`),
   );
-  const nodes = messages.map((spoken, index) => nodeOf(spoken, index, place(index)));
+  const nodes = messages.map((spoken, index) =>
+    nodeOf(spoken, index, place(index), numbers(conflictsOf(messages, spoken))),
+  );
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="messages by seat, from left to right">`,
     `<style>${STYLE}</style>`,
@@ -64,21 +75,30 @@ export function transcriptSvg(deliberation: Deliberation): string {
 }
 
 const STYLE = `
-svg{color-scheme:light dark;--ink:#1b1f24;--paper:#fff;--faint:#c4cad1;--edge:#8b94a0;background:var(--paper)}
-@media(prefers-color-scheme:dark){svg{--ink:#e6e9ed;--paper:#14171a;--faint:#3a424b;--edge:#7b8692}}
+svg{color-scheme:light dark;--ink:#1b1f24;--paper:#fff;--faint:#c4cad1;--edge:#8b94a0;--bad:#b3261e;background:var(--paper)}
+@media(prefers-color-scheme:dark){svg{--ink:#e6e9ed;--paper:#14171a;--faint:#3a424b;--edge:#7b8692;--bad:#f2857d}}
 text{font:12px system-ui,sans-serif;fill:var(--ink)}
 .lane{stroke:var(--faint);stroke-dasharray:2 4}
 .held{stroke:var(--edge);stroke-width:.7;fill:none}
 circle{fill:var(--paper);stroke:var(--ink)}
+.twice circle{stroke:var(--bad);stroke-width:2}
+.twice text{fill:var(--bad)}
 .number,.name{text-anchor:middle}
 .name{font-size:10px}
 `;
 
-function nodeOf({ header, rendering }: Spoken, index: number, [x, y]: readonly [number, number]): string {
+/** @param twins numbers of the other messages that its seat signed for the same slot; "" if there are none */
+function nodeOf(
+  { header, rendering }: Spoken,
+  index: number,
+  [x, y]: readonly [number, number],
+  twins: string,
+): string {
   const name = escapeXml(printable(rendering?.name ?? "refused"));
-  const title = `<title>[${index + 1}] seat ${header.seat}, ${name} of round ${header.round}</title>`;
+  const [mark, also] = twins === "" ? ["", ""] : [' class="twice"', `; its seat signed ${twins}, too`];
+  const title = `<title>[${index + 1}] seat ${header.seat}, ${name} of round ${header.round}${also}</title>`;
   const number = `<text class="number" x="${x}" y="${y + 4}">${index + 1}</text>`;
-  return `<g>${title}<circle cx="${x}" cy="${y}" r="${RADIUS}"/>${number}<text class="name" x="${x}" y="${y + RADIUS + 11}">${name}</text></g>`;
+  return `<g${mark}>${title}<circle cx="${x}" cy="${y}" r="${RADIUS}"/>${number}<text class="name" x="${x}" y="${y + RADIUS + 11}">${name}</text></g>`;
 }
 
 function curve([fromX, fromY]: readonly [number, number], [toX, toY]: readonly [number, number]): string {

@@ -67,10 +67,16 @@ function listed(title: string, lines: readonly string[]): readonly string[] {
 }
 
 function equivocationHtml({ title, sides }: Equivocation): string {
-  const pair = sides.map(
-    (side) => `<div><h3>${escapeXml(side.title)}</h3><pre>${escapeXml(side.lines.join("\n"))}</pre></div>`,
-  );
+  const pair = sides.map((side) => {
+    const differing = side.differing.length === 0 ? "" : `<p class="bad">differs</p>${linesHtml(side.differing)}`;
+    const same = side.same.length === 0 ? "" : `<p>the same in all</p>${linesHtml(side.same)}`;
+    return `<div><h3>${escapeXml(side.title)}</h3>${differing}${same}</div>`;
+  });
   return `<h2 class="bad">Equivocation</h2><p>${escapeXml(title)}</p><div class="sides">${pair.join("")}</div>`;
+}
+
+function linesHtml(lines: readonly string[]): string {
+  return `<pre>${escapeXml(lines.join("\n"))}</pre>`;
 }
 
 /** A stranger's text, whose direction of writing stays its own. */

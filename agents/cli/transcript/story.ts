@@ -18,8 +18,14 @@ export interface Story {
 
 export interface Equivocation {
   readonly title: string;
-  /** What each of the messages says, line by line. */
-  readonly sides: readonly { readonly title: string; readonly lines: readonly string[] }[];
+  readonly sides: readonly Side[];
+}
+
+/** What one of the messages says, line by line: first what not all of them say. */
+interface Side {
+  readonly title: string;
+  readonly differing: readonly string[];
+  readonly same: readonly string[];
 }
 
 export const ANSWERS_HEAD = ["seat", "agent", "answered", "sure", "because"] as const;
@@ -105,22 +111,34 @@ function nameOf(about: Answer | null): string {
 function equivocationOf(deliberation: Deliberation, indices: readonly number[]): Equivocation {
   const [first] = indices.map((index) => deliberation.messages[index]);
   const name = printable(first?.rendering?.name ?? "message");
+  const parts = indices.map((index) => partsOf(deliberation, index));
+  const isSaidByAll = (part: string): boolean => parts.every((own) => own.includes(part));
   return {
     title: `seat ${first?.header.seat} signed ${indices.length} different messages as its ${name} of round ${first?.header.round}: ${numbers(indices)}`,
-    sides: indices.map((index) => {
-      const spoken = deliberation.messages[index];
-      const lines = spoken === undefined ? [] : linesOf(deliberation, spoken);
-      const held = spoken === undefined || spoken.parents.length === 0 ? "nothing" : numbers(spoken.parents);
+    sides: indices.map((index, at) => {
+      const own = parts[at] ?? [];
+      const linesIn = (said: readonly string[]): readonly string[] => said.flatMap((part) => part.split("\n"));
       return {
         title: titleOf(deliberation, index),
-        lines: [
-          ...lines.filter(({ isMark }) => !isMark).map(({ depth, text }) => `${"  ".repeat(depth)}${text}`),
-          // The messages may differ in nothing else: the seat told some that it had heard another set of messages.
-          `says that it held: ${held}`,
-        ],
+        differing: linesIn(own.filter((part) => !isSaidByAll(part))),
+        same: linesIn(own.filter(isSaidByAll)),
       };
     }),
   };
+}
+
+/** What a message says: each part is a line with the deeper lines that belong to it. */
+function partsOf(deliberation: Deliberation, index: number): readonly string[] {
+  const spoken = deliberation.messages[index];
+  if (spoken === undefined) return [];
+  const parts: string[] = [];
+  for (const { depth, text, isMark } of linesOf(deliberation, spoken)) {
+    if (isMark) continue;
+    if (depth > 0) parts.push(`${parts.pop() ?? ""}\n${"  ".repeat(depth)}${text}`);
+    else parts.push(text);
+  }
+  // The messages may differ in nothing else: the seat told some that it had heard another set of messages.
+  return [...parts, `says that it held: ${spoken.parents.length === 0 ? "nothing" : numbers(spoken.parents)}`];
 }
 
 /** A stranger's text as one line of bounded length. */

@@ -24,8 +24,11 @@ export function transcriptText(deliberation: Deliberation, all = false): string 
 
 function sideBySide({ title, sides }: Equivocation): string {
   const head = styleText("red", `EQUIVOCATION: ${title}`);
-  const lines = [sides.map((side) => side.title), ...linesBeside(sides.map((side) => side.lines))];
-  return `${head}\n${grid(lines[0] ?? [], lines.slice(1))}\n${EQUIVOCATION_MEANS}`;
+  const titles = sides.map((side) => side.title);
+  const differing = linesBeside(sides.map((side) => side.differing));
+  const same = linesBeside(sides.map((side) => side.same));
+  const between = differing.length > 0 && same.length > 0 ? [sides.map(() => "the same in all:")] : [];
+  return `${head}\n${grid(titles, [...differing, ...between, ...same])}\n${EQUIVOCATION_MEANS}`;
 }
 
 /** Line n of each side in one row. */

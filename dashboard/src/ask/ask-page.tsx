@@ -289,7 +289,8 @@ function Price({ quote }: { readonly quote: UseQueryResult<Quote> }): ReactEleme
       )}
       <p className="soft small">
         This pays for every committee that the terms allow, with gas at its highest price. What nobody earns comes back
-        as your credit. If nobody decides, all of it comes back.
+        as your credit. If no committee decides, a committee that argued without consensus is paid half, and the gas of
+        calling committees is kept. The rest comes back.
       </p>
     </section>
   );

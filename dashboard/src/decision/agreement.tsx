@@ -23,8 +23,9 @@ export function Agreement({ argument, decision, seats }: Props): ReactElement | 
       <figcaption>
         <h2>Agreement</h2>
         <p className="soft small">
-          First the seats that gave the answer “<Quoted text={answer} most={60} />
-          ”, then those that accept it though they gave another. The line is the quorum, {quorum} of {seats}.
+          How many seats stand behind the answer “<Quoted text={answer} most={60} />” in each round. A bar begins with
+          those that gave it; next are those that gave another and accept this one, and last those that do not. The line
+          marks the quorum: {quorum} of {seats} seats.
         </p>
       </figcaption>
       {rounds.map((round) => {
