@@ -144,7 +144,11 @@ describe("command line: keys and operators", () => {
     );
     const { value } = await cli.json("doctor", "--dir", "made", "--profile", "default");
     const found = (value["checks"] as readonly Check[]).find(({ name }) => name === "registered model");
-    assert.deepEqual([found?.level, found?.way], ["warn", "run: conclave agent model --set"], found?.message);
+    assert.deepEqual(
+      [found?.level, found?.way],
+      ["warn", "run: conclave agent model --set --dir made"],
+      found?.message,
+    );
     assert.match((await cli.run([...compare, "--set"], silent)).stderr, /^error KEYSTORE_PASSWORD_MISSING: /);
     const status = ["agent", "status", "--dir", "made"];
     const warning =
