@@ -357,7 +357,10 @@ describe("command line", () => {
     const ask = (...args: string[]) =>
       world.failure("request", "--dir", "poor", "--question", "Is 17 a prime number?", "--kind", "boolean", ...args);
     const look = ["--question", "?", "--kind", "boolean", "--fee", "7.5", "--dry-run"];
-    assert.match((await world.run(["request", ...look, "--dir", "poor"])).stdout, /^fee +7\.5 \w+ \(the least is 0 \w+\)$/m);
+    assert.match(
+      (await world.run(["request", ...look, "--dir", "poor"])).stdout,
+      /^fee +7\.5 \w+ \(the least is 0 \w+\)$/m,
+    );
     const unknown = await ask("--protocol", "paxos");
     assert.equal(unknown.code, "PROTOCOL_UNKNOWN");
     assert.match(unknown.message, /"paxos" is unknown; known are .*mbft/);
