@@ -23,7 +23,7 @@ export async function runProcess(commands: readonly (CommandGroup | TopCommand)[
       stop(signal);
     });
   }
-  // npm sends a signal to its shell, which dies of it without passing it on.
+  // npm sends a signal to its shell, which dies of SIGTERM without passing it on; dash waits through a SIGINT, and nothing tells us of that.
   if (process.env["npm_lifecycle_event"] !== undefined) whenOrphaned(() => stop("the end of npm"));
   const host = {
     stdout: (text: string) => void process.stdout.write(text),

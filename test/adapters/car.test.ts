@@ -87,6 +87,8 @@ describe("AV2: CARs", () => {
     const cases: readonly (readonly [string, readonly Uint8Array[]])[] = [
       ["header", []],
       ["header", [Uint8Array.of(5, 1, 2, 3, 4, 5)]],
+      ["header", [new TextEncoder().encode("PK: a file of another kind")]],
+      ["header", [Uint8Array.of(0x89, 0x50, 0x4e, 0x47)]],
       ["version", [header({ version: 2 })]],
       ["header", [header({ roots: [], version: 1 })]],
       ["header", [header({ roots: [cidOf(root.digest), cidOf(leaf.digest)], version: 1 })]],

@@ -58,7 +58,17 @@ describe("command line: accounts", () => {
     const made = await cli.json("account", "new", "--keystore", "new.json");
     const address = made.value["address"] as Address;
     assert.equal((await openKeystore(join(cli.folder, "new.json"), PASSWORD)).address, address);
-    assert.equal((await cli.failure("account", "new", "--keystore", "new.json")).code, "KEYSTORE_EXISTS");
+    const again = await cli.run(["account", "new", "--keystore", "new.json"]);
+    assert.match(again.stderr, /^error KEYSTORE_EXISTS: .*\nway out: .*--keystore of `account new`/);
+    const short = await cli.run(["account", "new", "--keystore", "weak.json"], {
+      environment: { CONCLAVE_PASSWORD: "short" },
+    });
+    assert.equal(short.code, 2);
+    assert.match(
+      short.stderr,
+      /^error CONFIG_INVALID: .*fewer than 8 .*\nway out: see `conclave account new --help`\n$/,
+    );
+    const example = /fund (0x\S+) /.exec((await cli.run(["account", "fund", "--help"])).stdout)?.[1] ?? "";
     const chain = ["--deployment", "deployment.json"];
     const given = await cli.json(
       "account",
@@ -77,6 +87,7 @@ describe("command line: accounts", () => {
     );
     assert.equal((await cli.run(["account", "fund", address, "--coins", "0", ...chain])).code, 0);
     assert.equal(await tokensOf(address), parseEther("10007.5"));
+    assert.equal((await cli.run(["account", "fund", example, ...chain])).code, 0);
     for (const wrong of [[], [address, "--keystore", "new.json"], ["0x12"]])
       assert.equal((await cli.failure("account", "fund", ...wrong, ...chain)).code, "USAGE", wrong.join(" "));
   });
@@ -142,5 +153,7 @@ describe("command line: accounts", () => {
     await until(() => told.some((line) => line.startsWith("warning: no new block for 30 s")));
     ended.abort();
     await assert.rejects(waiting);
+    const goesOn = `request ${requestId}: it goes on; see what becomes of it with conclave decision ${requestId}`;
+    assert.equal(told.at(-1), goesOn);
   });
 });

@@ -144,10 +144,44 @@ describe("command line: keys and operators", () => {
     );
     const { value } = await cli.json("doctor", "--dir", "made", "--profile", "default");
     const found = (value["checks"] as readonly Check[]).find(({ name }) => name === "registered model");
-    assert.deepEqual([found?.level, found?.way], ["warn", "run: conclave agent model --set"], found?.message);
+    assert.deepEqual(
+      [found?.level, found?.way],
+      ["warn", "run: conclave agent model --set --dir made"],
+      found?.message,
+    );
     assert.match((await cli.run([...compare, "--set"], silent)).stderr, /^error KEYSTORE_PASSWORD_MISSING: /);
-    assert.equal((await cli.json(...compare, "--set")).code, 0);
+    const status = ["agent", "status", "--dir", "made"];
+    const warning =
+      /^warning +the config names another model, openai:other: run conclave agent model --dir made --set$/m;
+    assert.match((await cli.run(status)).stdout, warning);
+    const set = await cli.run([...compare, "--set"]);
+    assert.match(set.stdout, /^registered +was openai:none, now openai:other\ntransaction /m);
+    assert.doesNotMatch((await cli.run(status)).stdout, /^warning /m);
     assert.match((await cli.run(compare, silent)).stdout, /^registered +the same$/m);
+  });
+
+  it("agent status and agent claim show the credit of the signer beside that of the operator", async () => {
+    const { value } = await cli.json("agent", "status", "--dir", "made");
+    await bank.fund(value["signer"] as Address, ONE);
+    // A cancelled request's fee is credit, as is what a relay earns.
+    const question = ["--question", "Is it so?", "--kind", "boolean", "--fee", "1"];
+    const asked = await cli.json("request", "--dir", "made", ...question);
+    assert.equal((await cli.json("cancel", String(asked.value["requestId"]), "--dir", "made")).code, 0);
+    const owed = /^signer's credit +1 \w+ in the oracle: run conclave withdraw --dir made( \(0x|$)/m;
+    const { stdout } = await cli.run(["agent", "status", "--dir", "made"]);
+    assert.match(stdout, /^operator's credit +none in the oracle$/m);
+    assert.match(stdout, owed);
+    const claimed = (await cli.run(["agent", "claim", "--dir", "made"])).stdout;
+    assert.match(claimed, new RegExp(`^operator +${String(value["operator"])}$`, "m"));
+    assert.match(claimed, owed);
+    assert.equal((await cli.json("withdraw", "--dir", "made")).code, 0);
+    assert.doesNotMatch((await cli.run(["agent", "claim", "--dir", "made"])).stdout, /^signer's credit/m);
+    const added = await cli.json("agent", "stake", "0.5", "--dir", "made");
+    assert.equal(added.code, 0, JSON.stringify(added.value));
+    assert.match(
+      (await cli.run(["agent", "status", "--dir", "made"])).stdout,
+      /^joining +0\.5 \w+, may earn from 20\S+Z on, once you run conclave delegations --earn --dir made --keystore \/\S+\/made\/operator\.json$/m,
+    );
   });
 
   it("the variable CONCLAVE_DEPLOYMENT names a deployment file, which options and --dir override", async () => {

@@ -105,7 +105,10 @@ describe("command line: money", () => {
     assert.match(silenced ?? "", /^silenced by who holds 20.00 % of the weight: once in 13 \(/);
     assert.match(first ?? "", /^request 1: asked in 0x/);
     const day = new Date(deadline * 1_000).toISOString().slice(0, 10);
-    assert.match(steps.splice(6, 1)[0] ?? "", new RegExp(`^request 1: provisional until ${day}`));
+    assert.match(
+      steps.splice(6, 1)[0] ?? "",
+      new RegExp(`^request 1: provisional until ${day}\\S+Z: yes; to appeal: conclave appeal 1$`),
+    );
     const reopened = "reopened, the committee hung: attempt 1, committee of 4";
     assert.deepEqual(
       steps,
@@ -150,7 +153,10 @@ describe("command line: money", () => {
     const late = await ask("rash", "--fee", "0.5", "--retries", "1");
     const { request, awaited } = await drawNext(harness, late);
     const known = `: its committee may be known: the seed block is ${awaited.seedBlock}, and the latest block is`;
-    assert.match(await refusal(late), new RegExp(`${known} [0-9]+$`));
+    assert.match(
+      await refusal(late),
+      new RegExp(`${known} [0-9]+; without --delay a request can be cancelled only in its first blocks$`),
+    );
     await passDeadline(late);
     assert.notEqual(await writer.replace(request, awaited), "already");
     assert.match(await refusal(late), /: its first committee was known$/);

@@ -2,7 +2,14 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { settlementAbi } from "@conclave/contracts/abi";
-import type { Decision, Ppm, RequestId, Terms } from "../../agents/core/types.ts";
+import {
+  ABSENT,
+  type Decision,
+  type Ppm,
+  type RequestId,
+  type SeatIndex,
+  type Terms,
+} from "../../agents/core/types.ts";
 import { unpackRound } from "../../agents/core/request/rounds.ts";
 import { ONE } from "../adapters/chain-node.ts";
 import { asked, drawNext, lastOf, progressNow, wordOf } from "../adapters/chain-questions.ts";
@@ -65,6 +72,24 @@ describe("command line: outcome", () => {
     assert.deepEqual(await storedOutcome(id), { status: 2, attempt: 0, confidence: 700_000, value: wordOf(1n) });
     const again = await cli.json("outcome", String(id), "--store", "--dir", "payer");
     assert.deepEqual(again.value, { ...proven, decision, stored: true, ...nothing });
+  });
+
+  it("the decision of a question of many lines stays on its line, and a fall of reputation is no slash", async () => {
+    const payer = ["request", "--dir", "payer", "--kind", "boolean", "--duration", "1h"];
+    const crowd = await cli.failure(...payer, "--question", "So?", "--committee", "7", "--appeals", "1");
+    assert.match(crowd.message, /committee = 7 with 1 appeal needs 22 agents/);
+    const made = await cli.json(...payer, "--question", "Is it so?\nanswer    no\u202e");
+    const id = BigInt(String(made.value["requestId"])) as RequestId;
+    const falls = [
+      { seat: 0 as SeatIndex, steps: -1 },
+      { seat: 1 as SeatIndex, steps: -2 },
+    ];
+    await decide(id, { ...yes, shares: [ABSENT, 0, 1, 1], reputationChanges: falls });
+    const { stdout } = await cli.run(["decision", String(id), ...source]);
+    assert.match(stdout, /^question +Is it so\? \/ answer    no\\u202e$/m);
+    assert.match(stdout, /^0 .* reputation -1\/5 \(absent\) +absent /m);
+    assert.match(stdout, /^1 .* reputation -1\/5, 2 times +0 /m);
+    assert.match(stdout, /^2 .* - +1 /m);
   });
 
   it("SE22: refuses a provisional decision and a refund", async () => {

@@ -134,9 +134,15 @@ describe("conclave pin and serve", () => {
     const car = await readFile(join(world.folder, "kept.car"));
     await writeFile(join(world.folder, "cut.car"), car.subarray(0, -7));
     assert.equal((await cli.failure("verify", id, "--store", "cut.car", ...here)).code, "CAR_INVALID");
+    await writeFile(join(world.folder, "bent.car"), Buffer.concat([car.subarray(0, -1), Buffer.of(car.at(-1)! ^ 1)]));
+    const bent = await cli.json("verify", id, "--store", "bent.car", ...here);
+    const failure = bent.value["failure"] as Readonly<Record<string, string>>;
+    assert.deepEqual([bent.code, failure["kind"], failure["step"]], [1, "broken", "messages"]);
+    assert.equal(failure["cid"], cidString(sha256(decided.blocks.at(-1) ?? assert.fail())));
     await writeFile(join(world.folder, "empty.car"), "");
     assert.equal((await cli.failure("verify", id, "--store", "empty.car", ...here)).code, "CAR_INVALID");
-    assert.equal((await cli.failure("verify", id, "--store", "absent.car", ...here)).code, "CONFIG_INVALID");
+    const absent = await cli.run(["verify", id, "--store", "absent.car", ...here]);
+    assert.match(absent.stderr, /^error CONFIG_INVALID: .*absent\.car.*\nway out: see `conclave verify --help`\n$/);
   });
 
   it("AV2: a transcript goes through a CAR unchanged; a spoilt, cut or foreign CAR is refused", async () => {

@@ -60,7 +60,8 @@ describe("command line: terms", () => {
       [90, "1m30s"],
       [1_800, "30m"],
       [36_000, "10h"],
-      [120_960, "33h36m"],
+      [120_960, "1d9h36m"],
+      [1_379_391, "15d23h9m51s"],
       [604_800, "7d"],
     ] as const)
       assert.equal(formatDuration(seconds), text);
@@ -212,7 +213,7 @@ describe("command line: terms", () => {
         { appeals: "2", duration: "34h" },
         "duration",
         "34h",
-        /the 5 periods .* may last 7d together; take at most 33h36m$/,
+        /the 5 periods .* may last 7d together; take at most 1d9h36m$/,
       ],
     ] as const) {
       const { data, message } = refusal({ ...kind, security: "secured", ...change });

@@ -237,6 +237,7 @@ describe("conclave doctor", () => {
     const checks = await examine("--dir", "fresh", "--profile", "default");
     assert.deepEqual(levels(checks, "fail"), ["registration", "gas"]);
     assert.match(checks.get("registration")?.message ?? "", /AGENT_NOT_REGISTERED/);
+    assert.equal(checks.get("registration")?.way, "run: conclave agent register --stake AMOUNT --dir fresh");
     assert.match(checks.get("gas")?.message ?? "", /has 0 coins/);
     await rpc("anvil_setBalance", [await world.init("poor"), `0x${(10n ** 15n).toString(16)}`]);
     assert.notEqual((await examine("--dir", "poor", "--profile", "default")).get("gas")?.level, "ok");

@@ -64,16 +64,16 @@ export async function readCar(
 }
 
 async function readCarHeader(reader: ByteReader): Promise<Digest> {
-  const length = await readLength(reader, MAX_HEADER_BYTES);
-  if (length === null) throw carInvalid("header", 0, "it is empty");
   let header: { readonly version?: unknown; readonly roots?: unknown } | null;
   try {
-    header = dagCbor.decode(await reader.take(length));
+    const length = await readLength(reader, MAX_HEADER_BYTES);
+    header = length === null ? null : dagCbor.decode(await reader.take(length));
   } catch (error) {
-    if (error instanceof ConclaveError) throw error;
-    throw carInvalid("header", 0, "it does not begin with the header of a CAR", error);
+    if (error instanceof ConclaveError && error.code !== "CAR_INVALID") throw error;
+    throw carInvalid("header", 0, "it is no CAR: it does not begin with the header of one", error);
   }
-  if (header?.version !== 1) throw carInvalid("version", 0, "it is no CAR of version 1");
+  if (header === null) throw carInvalid("header", 0, "it has no header");
+  if (header.version !== 1) throw carInvalid("version", 0, "it is no CAR of version 1");
   const roots = Array.isArray(header.roots) ? (header.roots as unknown[]) : [];
   const [root] = roots;
   if (roots.length !== 1 || !(root instanceof CID)) throw carInvalid("header", 0, "it has not one root");

@@ -19,7 +19,7 @@ const COINS = unitOf("native", { symbol: "", decimals: 0 });
 export const accountFund: CommandSpec<Options> = {
   example:
     "conclave account fund --keystore ./keystore.json --deployment ./my-world/deployment.json\n" +
-    "conclave account fund 0x5fbd...0aa3 --coins 1 --tokens 5000",
+    "conclave account fund 0x70997970c51812dc3a010c7d01b50e0d17dc79c8 --coins 1 --tokens 5000",
   options: [
     { flags: "--keystore <file>", description: "give to the account of this keystore; needs no password" },
     { flags: "--coins <amount>", description: "coins for gas", default: "10" },

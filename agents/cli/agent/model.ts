@@ -17,12 +17,13 @@ export const agentModel: CommandSpec<Options> = {
     const configured = await descriptorOf(agent.config.model);
     const { agentId, model: registered } = requireRegistered(agent);
     const isSame = configured === registered;
-    const facts = [
-      ["agent", String(agentId)],
-      ["configured", printable(configured)],
-      ["registered", isSame ? "the same" : printable(registered)],
-    ] as const;
+    const named = ["agent", String(agentId)] as const;
     if (options.set !== true || isSame) {
+      const facts = [
+        named,
+        ["configured", printable(configured)],
+        ["registered", isSame ? "the same" : printable(registered)],
+      ] as const;
       const next = isSame ? [] : [["next", `conclave agent model --dir ${options.dir} --set`] as const];
       return { json: { agentId, configured, registered }, text: rows([...facts, ...next]) };
     }
@@ -31,7 +32,11 @@ export const agentModel: CommandSpec<Options> = {
     const receipt = await actions.setModel(agentId, configured);
     return {
       json: { agentId, configured, registered, transactionHash: receipt.transactionHash, gasUsed: receipt.gasUsed },
-      text: rows([...facts, transactionRow(receipt)]),
+      text: rows([
+        named,
+        ["registered", `was ${printable(registered)}, now ${printable(configured)}`],
+        transactionRow(receipt),
+      ]),
     };
   },
 };

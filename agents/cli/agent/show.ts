@@ -1,6 +1,6 @@
 import { openSubgraph } from "../../adapters/subgraph/subgraph.ts";
 import { ConclaveError } from "../../core/errors.ts";
-import type { AgentId } from "../../core/types.ts";
+import { ABSENT, type AgentId } from "../../core/types.ts";
 import type { AgentHistory, PastReputationChange, PastSeat } from "../../ports/history.ts";
 import { formatAmount, parseInteger, unitOf, usage } from "../shared/arguments.ts";
 import type { CommandSpec } from "../shared/command.ts";
@@ -12,6 +12,7 @@ import {
   type SubgraphFlags,
   type Units,
 } from "../shared/subgraph-source.ts";
+import { reputationText } from "../shared/decision-words.ts";
 import { protocolName } from "../shared/protocol-words.ts";
 import { skillText } from "../shared/skill.ts";
 import { grid, percent, printable, rows, utc, type Row } from "../shared/output.ts";
@@ -132,14 +133,15 @@ function section(name: string, lines: readonly (readonly string[])[], head: read
 function seatLine({ requestId, attempt, seat, time, protocol, decision }: PastSeat): readonly string[] {
   const place = [String(requestId), String(attempt), String(seat), utc(time), protocolName(protocol)];
   const { status, signed, steps, share } = decision;
-  return [...place, status, signed ? "yes" : "no", stepsText(steps), String(share)];
+  return [
+    ...place,
+    status,
+    signed ? "yes" : "no",
+    reputationText(steps, share),
+    share === ABSENT ? "absent" : String(share),
+  ];
 }
 
 function changeLine({ time, before, after, steps, requestId }: PastReputationChange): readonly string[] {
-  return [utc(time), percent(before), percent(after), stepsText(steps), String(requestId)];
-}
-
-function stepsText(steps: number): string {
-  if (steps === 0) return "-";
-  return steps > 0 ? "recovers" : `${-steps} slash${steps === -1 ? "" : "es"}`;
+  return [utc(time), percent(before), percent(after), reputationText(steps, 0), String(requestId)];
 }

@@ -1,16 +1,18 @@
 import { formatEther } from "viem";
 import { STALL_MS, STALLED } from "../../adapters/chain/stall.ts";
+import type { Holdings } from "../../adapters/chain/terms.ts";
 import { createFileJournals } from "../../adapters/journal/file-journal.ts";
-import { MAX_MISSES, PROVEN_SERVICES, type AgentRecord } from "../../ports/chain.ts";
+import { descriptorOf } from "../../adapters/models/create-model.ts";
+import { MAX_MISSES, PROVEN_SERVICES, type AgentRecord, type StakePosition } from "../../ports/chain.ts";
 import { formatAmount } from "../shared/arguments.ts";
 import { skillOf } from "../../core/skill.ts";
 import type { CommandSpec } from "../shared/command.ts";
 import { addressesOf } from "../shared/content-source.ts";
 import { dirFlag, type AgentFlags } from "../shared/keys.ts";
-import { lookUpAgent, requireRegistered } from "../shared/operator.ts";
-import { percent, printable, rows, utc } from "../shared/output.ts";
+import { lookUpAgent, requireRegistered, type AgentOnChain } from "../shared/operator.ts";
+import { percent, printable, rows, utc, type Row } from "../shared/output.ts";
 import { skillText } from "../shared/skill.ts";
-import { amountsText } from "../shared/withdrawals.ts";
+import { amountsText, creditText } from "../shared/withdrawals.ts";
 import { join } from "node:path";
 
 export const JOURNAL_FOLDER = "journals";
@@ -35,6 +37,8 @@ export const agentStatus: CommandSpec<AgentFlags> = {
     const peers = addressesOf([record]).map(String);
     const duties = await openDuties(config.dataDir);
     const stake = (amount: bigint): string => formatAmount(amount, terms.stakeToken);
+    // A file's digest takes long: `agent run` and the doctor compare it.
+    const configured = config.model.kind === "openai" ? await descriptorOf(config.model) : record.model;
     return {
       json: {
         ...record,
@@ -51,6 +55,7 @@ export const agentStatus: CommandSpec<AgentFlags> = {
         unbondingEnd: position.unbondingEnd,
         rewards,
         credit: own.credit,
+        signerCredit: gas.credit,
         operatorTokens: own.stakeToken,
         signerCoin: gas.coin,
         duties,
@@ -61,12 +66,11 @@ export const agentStatus: CommandSpec<AgentFlags> = {
         ["signer", `${signer} (${formatEther(gas.coin)} coins for gas)`],
         ["operator", `${record.operator} (${stake(own.stakeToken)})`],
         ["model", printable(record.model)],
+        ...otherModelRows(configured, record, options),
         ["endpoint", record.endpoint.length === 0 ? "none yet: run the agent" : printable(record.endpoint.join(", "))],
         ["for --peer", peers.length === 0 ? "none yet" : printable(peers.join(", "))],
         ["stake", stake(position.bonded)],
-        ...(position.joining === 0n
-          ? []
-          : [["joining", `${position.joining} shares, may earn from ${utc(position.joiningEnd)} on`] as const]),
+        ...joiningRows(position, agent, record, options),
         [
           "unbonding",
           position.unbonding === 0n ? "none" : `${stake(position.unbonding)}, free at ${utc(position.unbondingEnd)}`,
@@ -78,13 +82,50 @@ export const agentStatus: CommandSpec<AgentFlags> = {
         ["missed", `${misses} seats in a row; after ${MAX_MISSES} it sleeps`],
         ["commission", commissionText(record)],
         ["rewards", amountsText(rewards, terms.feeToken)],
-        ["credit", `${amountsText(own.credit, terms.feeToken)} in the oracle`],
+        ...creditRows(own.credit, gas.credit, agent, record, options),
         ["latest block", `${head.number}, of ${utc(head.timestamp)}${isStalled(head.timestamp) ? `: ${STALLED}` : ""}`],
         ["open duties", duties.length === 0 ? "none" : duties.map(({ requestId }) => requestId).join(", ")],
       ]),
     };
   },
 };
+
+/** Warns, as the log of `agent run` does, where askers read another model in the registry. */
+function otherModelRows(configured: string, { model }: AgentRecord, { dir }: AgentFlags): readonly Row[] {
+  if (configured === model) return [];
+  const way = `run conclave agent model --dir ${dir} --set`;
+  return [["warning", `the config names another model, ${printable(configured)}: ${way}`]];
+}
+
+/** RW6: tells how much of the operator's stake does not earn yet, and what lets it earn. */
+function joiningRows(
+  { bonded, shares, joining, joiningEnd }: StakePosition,
+  { config, terms, signer }: AgentOnChain,
+  { operator }: AgentRecord,
+  { dir }: AgentFlags,
+): readonly Row[] {
+  if (joining === 0n) return [];
+  const amount = formatAmount((bonded * joining) / shares, terms.stakeToken);
+  const keystore = operator === signer ? "" : ` --keystore ${config.operatorKeystore ?? "OPERATOR_KEYSTORE"}`;
+  const way = `conclave delegations --earn --dir ${dir}${keystore}`;
+  return [["joining", `${amount}, may earn from ${utc(joiningEnd)} on, once you run ${way}`]];
+}
+
+/** The operator is paid for seats, the signer for what it relays. */
+function creditRows(
+  own: Holdings["credit"],
+  signers: Holdings["credit"],
+  { terms, signer }: AgentOnChain,
+  { operator }: AgentRecord,
+  { dir }: AgentFlags,
+): readonly Row[] {
+  const claim = creditText(own, terms.feeToken, `conclave agent claim --dir ${dir}`);
+  if (operator === signer) return [["credit", claim]];
+  return [
+    ["operator's credit", claim],
+    ["signer's credit", creditText(signers, terms.feeToken, `conclave withdraw --dir ${dir}`)],
+  ];
+}
 
 /** By this machine's clock, since one look cannot see blocks come. */
 function isStalled(timestamp: number): boolean {

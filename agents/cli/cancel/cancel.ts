@@ -52,7 +52,7 @@ async function requireCancellable(
   if (head.number + 1n + BigInt(limits.cancelBlocks) > awaited.seedBlock)
     throw impossible(
       requestId,
-      `its committee may be known: the seed block is ${awaited.seedBlock}, and the latest block is ${head.number}`,
+      `its committee may be known: the seed block is ${awaited.seedBlock}, and the latest block is ${head.number}; without --delay a request can be cancelled only in its first blocks`,
     );
   return { request: progress.request, awaited };
 }

@@ -17,7 +17,7 @@ import { CONFIG_FILE, type AgentConfig } from "../shared/config.ts";
 import { ANSWER_MS, answers, bind, check, fail, ok, warn, type Check } from "./checks.ts";
 import { examineSources } from "./sources.ts";
 import { examineConfidence, examineModel } from "./model.ts";
-import { agentPassword, keystoreAddress } from "../shared/keys.ts";
+import { agentPassword, keystoreAddress, type AgentFlags } from "../shared/keys.ts";
 import { printable, utc } from "../shared/output.ts";
 import { safeStake, sliceOf } from "../shared/slice.ts";
 
@@ -30,14 +30,15 @@ const DAY_MS = 86_400_000;
 export async function examineAgent(
   config: AgentConfig,
   hasChain: boolean,
-  passwordFile: string | undefined,
+  { dir, passwordFile }: Partial<AgentFlags>,
   host: CliHost,
 ): Promise<readonly Check[]> {
   const keystore = await examineKeystore(config, passwordFile, host);
+  const named = dir === undefined ? "" : ` --dir ${dir}`;
   const signer = await keystoreAddress(config.keystore).catch(() => null);
   return [
     keystore,
-    ...(hasChain && signer !== null ? await examineRegistration(config, signer, host) : []),
+    ...(hasChain && signer !== null ? await examineRegistration(config, signer, named, host) : []),
     ...(hasChain ? [await examineRetention(config, host)] : []),
     ...(await Promise.all(config.listen.map((address) => examineListen(address)))),
     ...(await Promise.all(config.announce.map((address) => examineAnnounce(address)))),
@@ -61,7 +62,13 @@ function examineKeystore(config: AgentConfig, passwordFile: string | undefined, 
   });
 }
 
-async function examineRegistration(config: AgentConfig, signer: Address, host: CliHost): Promise<readonly Check[]> {
+/** @param named the option that names the agent's folder, if it was given */
+async function examineRegistration(
+  config: AgentConfig,
+  signer: Address,
+  named: string,
+  host: CliHost,
+): Promise<readonly Check[]> {
   const source = chainSource(config.chain);
   let registered: AgentRecord | null = null;
   const registration = await check("registration", async () => {
@@ -71,7 +78,7 @@ async function examineRegistration(config: AgentConfig, signer: Address, host: C
     if (record === null) {
       return fail(
         `AGENT_NOT_REGISTERED: the registry has no agent with signer ${signer}`,
-        "run: conclave agent register",
+        `run: conclave agent register --stake AMOUNT${named}`,
       );
     }
     const { agentId, operator, active, asleep, exited } = record;
@@ -109,12 +116,16 @@ async function examineRegistration(config: AgentConfig, signer: Address, host: C
     return warn(`${held}; the node names a tip of ${formatGwei(tip)}`, raiseTip);
   });
   if (registered === null) return [registration, gas];
-  const service = await examineService(registered, config, host);
-  return [registration, await examineRegisteredModel(registered, config), ...service, gas];
+  const service = await examineService(registered, config, named, host);
+  return [registration, await examineRegisteredModel(registered, config, named), ...service, gas];
 }
 
 /** Checks that askers read in the registry which model answers. */
-function examineRegisteredModel({ model: registered }: AgentRecord, { model }: AgentConfig): Promise<Check> {
+function examineRegisteredModel(
+  { model: registered }: AgentRecord,
+  { model }: AgentConfig,
+  named: string,
+): Promise<Check> {
   return check("registered model", async () => {
     // The check of the model says what is wrong with it.
     const configured = await descriptorOf(model).catch(() => null);
@@ -122,7 +133,7 @@ function examineRegisteredModel({ model: registered }: AgentRecord, { model }: A
       return warn("the configured model cannot be read, so it is not compared", "see the check of the model");
     if (configured === registered) return ok(`the registry names the configured model, ${printable(configured)}`);
     const fact = `the registry names ${printable(registered)}, the config ${printable(configured)}`;
-    return warn(fact, "run: conclave agent model --set");
+    return warn(fact, `run: conclave agent model --set${named}`);
   });
 }
 
@@ -130,6 +141,7 @@ function examineRegisteredModel({ model: registered }: AgentRecord, { model }: A
 async function examineService(
   { agentId, operator, asleep }: AgentRecord,
   { chain }: AgentConfig,
+  named: string,
   host: CliHost,
 ): Promise<readonly Check[]> {
   const source = chainSource(chain);
@@ -141,7 +153,7 @@ async function examineService(
       if (asleep)
         return fail(
           `${missed} and sleeps: it is not drawn`,
-          "run: conclave agent run, which wakes it; it is drawn again from the next epoch on",
+          `run: conclave agent run${named}, which wakes it; it is drawn again from the next epoch on`,
         );
       if (misses === 0) return ok(`agent ${agentId} did not miss its last seat`);
       const way = "keep it running, reachable at its announced addresses, and its model fast enough for the duration";
@@ -159,7 +171,7 @@ async function examineService(
       if (joining === 0n) return ok("all shares of the operator earn");
       const share = `${joining} shares of the operator do not earn yet`;
       if (joiningEnd > timestamp) return ok(`${share}, and may from ${utc(joiningEnd)} on`);
-      return warn(`${share}, and may since ${utc(joiningEnd)}`, "run: conclave delegations --earn");
+      return warn(`${share}, and may since ${utc(joiningEnd)}`, `run: conclave delegations --earn${named}`);
     }),
   ];
 }

@@ -47,7 +47,7 @@ export const doctor: CommandSpec<Options> = {
     if (folder !== null) {
       const config = { ...(await loadAgentConfig(join(folder, CONFIG_FILE))), chain };
       const answers = ofChain.some(({ name, level }) => name === "contracts" && level === "ok");
-      checks.push(...(await examineAgent(config, answers, options.passwordFile, host)));
+      checks.push(...(await examineAgent(config, answers, options, host)));
     }
     const failed = checks.filter(({ level }) => level === "fail").length;
     const warned = checks.filter(({ level }) => level === "warn").length;

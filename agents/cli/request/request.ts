@@ -156,7 +156,7 @@ function requireAgents(terms: Terms, { drawableAgents }: ChainTerms): void {
   if (drawableAgents >= seats) return;
   throw new ConclaveError(
     "TERMS_INVALID",
-    `Ask the question: committee = ${terms.committeeSize} with ${terms.appeals} appeals needs ${seats} agents, but only ${drawableAgents} can be drawn; choose fewer seats or appeals, or wait for agents`,
+    `Ask the question: committee = ${terms.committeeSize} with ${terms.appeals} appeal${terms.appeals === 1 ? "" : "s"} needs ${seats} agents, but only ${drawableAgents} can be drawn; choose fewer seats or appeals, or wait for agents`,
     { field: "committee", value: terms.committeeSize, needed: seats, drawableAgents },
   );
 }

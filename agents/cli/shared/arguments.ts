@@ -52,10 +52,14 @@ export function parseDuration(text: string, option: string): number {
   return seconds;
 }
 
-/** Formats whole seconds as `parseDuration` reads them, e.g. "33h36m"; in days if they are whole days. */
+/** Formats whole seconds as `parseDuration` reads them, e.g. "1d9h36m". */
 export function formatDuration(seconds: number): string {
-  if (seconds > 0 && seconds % DAY === 0) return `${seconds / DAY}d`;
-  const parts = [`${Math.floor(seconds / 3_600)}h`, `${Math.floor((seconds % 3_600) / 60)}m`, `${seconds % 60}s`];
+  const parts = [
+    `${Math.floor(seconds / DAY)}d`,
+    `${Math.floor((seconds % DAY) / 3_600)}h`,
+    `${Math.floor((seconds % 3_600) / 60)}m`,
+    `${seconds % 60}s`,
+  ];
   return parts.filter((part) => !part.startsWith("0")).join("") || "0s";
 }
 

@@ -11,6 +11,7 @@ import { createTranscriptSource, type TranscriptSource } from "../../adapters/ip
 import { LocalBlocks } from "../../adapters/ipfs/local-blocks.ts";
 import { peerIdFromPublicKey } from "../../adapters/libp2p/identity.ts";
 import type { Libp2pNetwork } from "../../adapters/libp2p/network.ts";
+import { cidString } from "../../core/encoding/codec.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
 import type { AgentRecord } from "../../ports/chain.ts";
@@ -134,15 +135,25 @@ function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 }
 
-/** Reads a CAR whole, since its blocks are asked for by their hashes. Throws CAR_INVALID, and CONFIG_INVALID if it cannot be read. */
+/**
+ * Reads a CAR whole, since its blocks are asked for by their hashes. Throws CAR_INVALID, and CONFIG_INVALID if it cannot be read. What stands
+ * before a block with another hash stays usable, so that an audit names that block.
+ */
 async function openCar(path: string, signal: AbortSignal): Promise<ContentSource> {
   const blocks = new Map<Digest, Uint8Array>();
-  for await (const { digest, bytes } of (await readCar(readFileOf(path, "--store", signal))).blocks)
-    blocks.set(digest, bytes);
+  let broken: ConclaveError | null = null;
+  try {
+    for await (const { digest, bytes } of (await readCar(readFileOf(path, "--store", signal))).blocks)
+      blocks.set(digest, bytes);
+  } catch (error) {
+    if (!(error instanceof ConclaveError && error.data["kind"] === "hash")) throw error;
+    broken = error;
+  }
   const get = async (digest: Digest): Promise<Uint8Array> => {
     const bytes = blocks.get(digest);
     if (bytes !== undefined) return bytes;
-    throw blockMissing(digest, 0);
+    if (broken === null) throw blockMissing(digest, 0);
+    throw new ConclaveError("BLOCK_INVALID", broken.message, { cid: cidString(digest) }, broken);
   };
   const close = async (): Promise<void> => undefined;
   return { get, openTranscript: () => ({ get, close }), close };

@@ -35,7 +35,7 @@ function inPlainWords(message: string): string {
 export function errorFailure(error: ConclaveError, help: string): Failure {
   const { code, message, data } = error;
   // The message says what is missing; the help, how it is given.
-  const isGiven = code === "USAGE" || code === "CONFIG_MISSING";
+  const isGiven = code === "USAGE" || code === "CONFIG_MISSING" || (code === "CONFIG_INVALID" && "option" in data);
   return { code, message, way: isGiven ? see(help) : wayOutOf(error), data };
 }
 

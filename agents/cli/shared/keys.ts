@@ -105,12 +105,13 @@ const MIN_PASSWORD_LENGTH = 8;
 
 /** Reads a new password. A typed one is asked for twice, since a typing error would lose the key for good. */
 export async function newPassword(places: PasswordPlaces, host: CliHost): Promise<string> {
-  const { file, env, of } = places;
+  const { file, env, option, of } = places;
   const password = await passwordOf(places, host, `New password for ${of}`);
   if (password.length < MIN_PASSWORD_LENGTH) {
     throw new ConclaveError(
-      "KEYSTORE_PASSWORD_MISSING",
+      "CONFIG_INVALID",
       `Protect ${of}: the password has fewer than ${MIN_PASSWORD_LENGTH} characters; choose a longer one`,
+      { option },
     );
   }
   const typed = file === undefined && (host.environment[env] ?? "") === "";

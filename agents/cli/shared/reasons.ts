@@ -6,7 +6,8 @@ export const wayOut: Readonly<Record<ErrorCode, string>> = {
   CONFIG_INVALID: "correct what the message names; `conclave agent schema` says what conclave.json may hold",
   CONFIG_MISSING: "give what the message names: a file, a field of it, an option or a variable",
   KEYSTORE_MISSING: "make a keystore with `conclave agent init`, or correct the path",
-  KEYSTORE_EXISTS: "choose another folder with --dir; an existing key is never overwritten",
+  KEYSTORE_EXISTS:
+    "name another place for the key: --dir of `agent init`, --keystore of `account new`; an existing key is never overwritten",
   KEYSTORE_PASSWORD_WRONG: "give the password of this keystore; if it is right, restore the file from a copy",
   KEYSTORE_PASSWORD_MISSING: "give the password as the message says",
   CHAIN_UNREACHABLE: "check the RPC URL, the node and the network between; nothing was lost",
@@ -56,7 +57,7 @@ export const wayOut: Readonly<Record<ErrorCode, string>> = {
   STORE_LOCKED: "wait for the process that writes there or stop it; `--dry-run` only looks",
   STORE_INVALID: "mend the store as the message says; until then nothing is collected in it",
   PIN_UNKNOWN: "look at the CID and at --from or --from-kubo",
-  CAR_INVALID: "export the CAR again; nothing of it was pinned",
+  CAR_INVALID: "export the CAR again, or name another source; nothing of it was used",
   PINNING_FAILED: "look at the reason in the message; what was kept here stays kept, and the command can be repeated",
   TRANSCRIPT_INVALID:
     "look at the reason in the message; what seats signed and does not replay proves that they are wrong: report it",
@@ -94,6 +95,7 @@ const modelWays: Readonly<Record<ModelFailureKind, string>> = {
 /** Returns what to do about the error, by its kind if it has one, else by its code. */
 export function wayOutOf({ code, data }: ConclaveError): string {
   const kind = data["kind"] as ModelFailureKind | undefined;
+  if (code === "STAKE_MISSING" && "unbondingEnd" in data) return "wait until then, and repeat the command";
   return code === "MODEL_FAILED" && kind !== undefined ? modelWays[kind] : wayOut[code];
 }
 

@@ -17,7 +17,7 @@ import type { ChainEvent, RequestState } from "../../core/request/events.ts";
 import type { ChainReader, TransactionReader } from "../../ports/chain.ts";
 import { awaitedOf, isWaiting, progressOf, lastRound, type Head, type Progress } from "../../core/request/progress.ts";
 import { formatAmount, unitOf } from "./arguments.ts";
-import { answerOf, statusWords } from "./decision-words.ts";
+import { answerOf, reputationText, statusWords } from "./decision-words.ts";
 import { meaningOf } from "./protocol-words.ts";
 import { isDecided } from "../../core/request/state.ts";
 import { lessonOf } from "./skill.ts";
@@ -61,7 +61,7 @@ interface SeatLine {
   readonly reputation: number;
   readonly skill: Skill;
   readonly signed: boolean;
-  /** Slashes (negative) or recovery. */
+  /** Steps that reputation falls (negative), or recovery. */
   readonly steps: number;
   readonly share: number;
   /** PY9: it said nothing. */
@@ -151,7 +151,7 @@ function reportText(facts: Facts, feeToken: ChainTerms["feeToken"]): string {
   if (asked !== undefined) {
     const { question, consumer, terms } = asked.request;
     lines.push(
-      ["question", printable(question)],
+      ["question", question.split("\n").map(printable).join(" / ")],
       ["kind", KIND_RULES[terms.kind].label(terms)],
       ["protocol", protocolLabel(terms.protocol)],
       ["assurance", assuranceText(terms)],
@@ -221,7 +221,7 @@ function seatTable(seats: readonly SeatLine[]): string {
   return grid(
     head,
     seats.map(({ seat, agentId, signer, reputation, skill, signed, steps, share, absent, lesson }) => {
-      const change = steps === 0 ? "-" : steps > 0 ? "recovers" : `${-steps} slash${steps === -1 ? "" : "es"}`;
+      const change = reputationText(steps, absent ? ABSENT : share);
       const earns = absent ? "absent" : String(share);
       const places = [String(seat), String(agentId), signer, percent(reputation), String(skill)];
       return [...places, signed ? "yes" : "no", change, earns, lesson ?? "-"];

@@ -22,6 +22,18 @@ export async function waitForDecision(
   signal: AbortSignal,
   tell: (line: string) => void,
 ): Promise<RequestState> {
+  try {
+    return await followRequest(chain, requestId, signal, tell);
+  } catch (error) {
+    if (signal.aborted)
+      tell(`request ${requestId}: it goes on; see what becomes of it with conclave decision ${requestId}`);
+    throw error;
+  }
+}
+
+async function followRequest(
+  ...[chain, requestId, signal, tell]: Parameters<typeof waitForDecision>
+): Promise<RequestState> {
   const told = new Set<string>();
   const tellOnce = (place: string, step: string): void => {
     if (told.has(place)) return;
@@ -74,6 +86,14 @@ function waits(round: Round): string {
   return `waits until ${utc(unpackRound(round).deadline)}`;
 }
 
+function provisionalText(
+  { requestId, round }: Extract<ChainEvent, { kind: "decisionProvisional" }>,
+  before: ChainEvent | undefined,
+): string {
+  const answer = before?.kind === "decisionCommitted" ? `: ${answerOf(before.decision)}` : "";
+  return `provisional until ${utc(unpackRound(round).deadline)}${answer}; to appeal: conclave appeal ${requestId}`;
+}
+
 /** @param before the previous event */
 function stepOf(event: ChainEvent, before: ChainEvent | undefined, terms: Terms | undefined): readonly string[] {
   switch (event.kind) {
@@ -89,7 +109,7 @@ function stepOf(event: ChainEvent, before: ChainEvent | undefined, terms: Terms 
     case "decisionCommitted":
       return [statusWords(event.decision.status)];
     case "decisionProvisional":
-      return [`provisional until ${utc(unpackRound(event.round).deadline)}`];
+      return [provisionalText(event, before)];
     case "decisionFinalized":
       return ["final"];
     case "attemptUnanswered":

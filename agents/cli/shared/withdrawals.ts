@@ -73,3 +73,9 @@ export function amountsText(amounts: Readonly<Record<Currency, bigint>>, feeToke
   if (held.length === 0) return "none";
   return held.map((currency) => formatAmount(amounts[currency], unitOf(currency, feeToken))).join(", ");
 }
+
+/** Shows what the oracle owes, and the command that pays it out. */
+export function creditText(credit: Readonly<Record<Currency, bigint>>, feeToken: Unit, command: string): string {
+  const owed = `${amountsText(credit, feeToken)} in the oracle`;
+  return CURRENCIES.every((currency) => credit[currency] === 0n) ? owed : `${owed}: run ${command}`;
+}
