@@ -1,7 +1,7 @@
 import { digestOf } from "../../agents/core/encoding/codec.ts";
 import { hexToBytes } from "../../agents/core/encoding/bytes.ts";
 import type { PayloadMap } from "../../agents/core/protocol.ts";
-import { EVENT, EVENTS_PER_SEAT, stagesOf } from "../../agents/core/protocols/hashgraph/config.ts";
+import { EVENT, eventsPerSeat, stagesOf } from "../../agents/core/protocols/hashgraph/config.ts";
 import { namesSources } from "../../agents/core/sources/named.ts";
 import { decodeMessage, encodeMessage } from "../../agents/core/encoding/transcript.ts";
 import type { Message } from "../../agents/core/types.ts";
@@ -18,7 +18,7 @@ export function claiming(claim: "last" | "line") {
   return ({ network, signer }: SessionPorts, { plan, seat, recorder }: Culprit): Network => {
     const line: Message[] = [];
     const lineOn = ({ header, payload }: Message): readonly Message[] => {
-      while (line.length < (claim === "last" ? 1 : EVENTS_PER_SEAT)) {
+      while (line.length < (claim === "last" ? 1 : eventsPerSeat(plan.attempt))) {
         const last = line.at(-1);
         const claimed = {
           ...(payload as PayloadMap),

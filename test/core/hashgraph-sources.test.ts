@@ -1,11 +1,17 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { digestOf } from "../../agents/core/encoding/codec.ts";
-import { sha256, utf8 } from "../../agents/core/encoding/bytes.ts";
+import { hexToBytes, sha256, utf8 } from "../../agents/core/encoding/bytes.ts";
 import { encodeMessage } from "../../agents/core/encoding/transcript.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { commitmentOf, type Proposal } from "../../agents/core/phases/proposals.ts";
-import { EVENT, EVENTS_PER_SEAT, MAX_SEATS, eventsPerSeat } from "../../agents/core/protocols/hashgraph/config.ts";
+import {
+  EVENT,
+  EVENTS_PER_SEAT,
+  MAX_READING_SEATS,
+  MAX_SEATS,
+  eventsPerSeat,
+} from "../../agents/core/protocols/hashgraph/config.ts";
 import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
 import { encodeEvent, type StageRecord } from "../../agents/core/protocols/hashgraph/payloads.ts";
 import { faultTolerance } from "../../agents/core/quorum.ts";
@@ -205,22 +211,22 @@ describe("hashgraph with sources", () => {
   });
 
   it("HG20: transcripts of questions with sources stay within their bounds; without sources nothing changes", () => {
-    for (let n = limits.minCommittee; n <= MAX_SEATS; n++) {
-      const most = eventsPerSeat(askingHere(n));
-      assertAtMost((n + faultTolerance(n)) * most, limits.messagesPerTranscript);
-      assertAtMost(EVENTS_PER_SEAT, most);
-      assert.equal(eventsPerSeat(askingHere(n, [])), EVENTS_PER_SEAT);
-    }
-    assert.equal(eventsPerSeat(askingHere(27)), EVENTS_PER_SEAT + 16);
+    const n = MAX_READING_SEATS;
+    assert.equal(eventsPerSeat(askingHere(n)), EVENTS_PER_SEAT + 16);
+    assertAtMost((n + faultTolerance(n)) * eventsPerSeat(askingHere(n)), limits.messagesPerTranscript);
+    assert.equal(hashgraph.refuseRequest(askingHere(n)), null);
+    assert.match(String(hashgraph.refuseRequest(askingHere(n + 1))), /28 is outside 4\.\.27, where the question names/);
+    assert.equal(eventsPerSeat(askingHere(MAX_SEATS, [])), EVENTS_PER_SEAT);
+    assert.equal(hashgraph.refuseRequest(askingHere(MAX_SEATS, [])), null);
   });
 
   it("SG5, SG6: four lists of the greatest length fit into one event, with all that it asks for", () => {
-    const attempt = askingHere(31, ["a", "b", "c", "d"]);
+    const attempt = askingHere(MAX_READING_SEATS, ["a", "b", "c", "d"]);
     const passages = Array.from({ length: limits.passagesPerSource }, (_, index) => sha256(utf8(`${index}`)));
-    const ref = { seat: 30 as SeatIndex, sequence: 123, digest: sha256(utf8("parent")) };
+    const ref = { seat: 26 as SeatIndex, sequence: 139, digest: sha256(utf8("parent")) };
     const record: StageRecord = { kind: "gather", stage: 0, sources: Array.from({ length: 4 }, () => ({ passages })) };
     const wants = Array.from({ length: 16 }, () => ref);
-    const payload = encodeEvent({ ...bareEvent, time: 2 ** 40, otherParent: ref, wants, record });
+    const payload = encodeEvent({ ...bareEvent, time: 2 ** 40, wants, record });
     assert.equal(hashgraph.rejectPayload(attempt, { phase: EVENT, round: 0, seat: 1 as SeatIndex }, payload), null);
     assertAtMost(encodeMessage(signMessage(attempt, 1, EVENT, 0, payload)).length, limits.messageBytes);
   });
@@ -235,11 +241,42 @@ describe("hashgraph with sources", () => {
     assert.equal(hashgraph.rejectPayload(askingHere(4), slot, elsewhere), "malformed-payload");
   });
 
+  it("HG26: liars that show an event to one reader alone do not keep its reading from counting", () => {
+    const attempt = askingHere(10, [PAGE], { nonAnswers: "accepted" });
+    const invented = { seat: 0, sequence: 40, digest: hexToBytes(digestOf("nothing")) };
+    const reads = (seen: string, readMs = 3_100): SeatScript => ({ ...quoting(PAGE, "yes"), sees: () => seen, readMs });
+    const scripts: SeatScript[] = [
+      ...[0, 1, 2, 3].map(() => reads(PAGE)),
+      ...[4, 5, 6].map((seat) => reads(`${PAGE} ${seat}`)),
+      reads(`${PAGE} 7`, 1),
+      {
+        // Names a parent that does not exist, so that everybody uses up its first waits.
+        ...reads(`${PAGE} 8`, 1),
+        say: (effect) => {
+          if (effect.phase !== EVENT) return [effect];
+          return effect.round > 0 ? [] : [{ ...effect, payload: { ...effect.payload, otherParent: invented } }];
+        },
+      },
+      {
+        // Shows its first event, and no other, to seat 0 alone.
+        ...reads(`${PAGE} 9`, 20),
+        hoards: true,
+        say: (effect, to) => (effect.phase !== EVENT || (to === 0 && effect.round === 0) ? [effect] : []),
+      },
+    ];
+    const run = runCommittee(hashgraph, attempt, scripts, { texts: standing(PAGE), latencyOf: () => 5 });
+    assertAbove(run.asks, 0);
+    assert.notEqual(decisionOf(run).status, "unanswerable");
+  });
+
   it("HG26: what a seat read stands in its first event, and in no other", () => {
     const attempt = askingHere(4);
     const payload = encodeEvent({ ...bareEvent, selfParent: digestOf("before"), record: gatherRecord(PAGE) });
     const slot = { phase: EVENT, round: 1, seat: 0 as SeatIndex };
     assert.equal(hashgraph.rejectPayload(attempt, slot, payload), "malformed-payload");
+    const resting = { seat: 1 as SeatIndex, sequence: 0, digest: digestOf("withheld") };
+    const withParent = encodeEvent({ ...bareEvent, otherParent: resting, record: gatherRecord(PAGE) });
+    assert.equal(hashgraph.rejectPayload(attempt, { ...slot, round: 0 }, withParent), "malformed-payload");
     const bare = encodeEvent({ ...bareEvent, selfParent: digestOf("before") });
     assert.equal(hashgraph.rejectPayload(attempt, slot, bare), null);
     // A seat that misses parents while it reads asks for them with its first event.

@@ -145,10 +145,9 @@ export class Readings {
 
   /** SG8: true if something can be cited. */
   holdsAny(): boolean {
-    return (
+    return (this.isCitable ??=
       this.named.some((seats) => [...seats.values()].some((count) => this.isHonest(count))) ||
-      [...this.values.values()].some((value) => this.isHonest(this.agreeingWith(value.number)))
-    );
+      [...this.values.values()].some((value) => this.isHonest(this.agreeingWith(value.number))));
   }
 
   /**

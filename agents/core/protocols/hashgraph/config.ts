@@ -1,5 +1,4 @@
 import { limits } from "../../limits.ts";
-import { faultTolerance } from "../../quorum.ts";
 import { namesSources, refuseSources } from "../../sources/named.ts";
 import type { Position } from "../../protocol.ts";
 import type { Attempt } from "../../types.ts";
@@ -16,8 +15,9 @@ export const EVENTS_PER_SEAT = 124;
 /** HG20: the events that a seat may make besides where the question names sources: those of the stage in which it says what it read. */
 const READING_EVENTS = 16;
 
-/** HG20: the largest committee. */
+/** HG20: the largest committee, and the largest one where the question names sources: a larger one has no room for the events of that stage. */
 export const MAX_SEATS = 31;
+export const MAX_READING_SEATS = 27;
 
 /** HG12: every c-th round of voting about a witness is a coin round (TR). */
 export const COIN_PERIOD = 10;
@@ -86,10 +86,7 @@ export function stagesOf(attempt: Attempt): readonly Stage[] {
 
 /** HG20: the most events of one seat. */
 export function eventsPerSeat(attempt: Attempt): number {
-  if (!namesSources(attempt)) return EVENTS_PER_SEAT;
-  const seats = attempt.committee.length;
-  const fitting = Math.floor(limits.messagesPerTranscript / (seats + faultTolerance(seats)));
-  return Math.min(EVENTS_PER_SEAT + READING_EVENTS, fitting);
+  return namesSources(attempt) ? EVENTS_PER_SEAT + READING_EVENTS : EVENTS_PER_SEAT;
 }
 
 /** HG20: the last place of a deliberation. */
@@ -123,7 +120,10 @@ export function endsOf(attempt: Attempt): readonly number[] {
 
 export function refuseHashgraph(attempt: Attempt): string | null {
   const seats = attempt.committee.length;
-  return seats < limits.minCommittee || seats > MAX_SEATS
-    ? `committee size ${seats} is outside ${limits.minCommittee}..${MAX_SEATS}`
+  const [most, where] = namesSources(attempt)
+    ? [MAX_READING_SEATS, ", where the question names sources"]
+    : [MAX_SEATS, ""];
+  return seats < limits.minCommittee || seats > most
+    ? `committee size ${seats} is outside ${limits.minCommittee}..${most}${where}`
     : refuseSources(attempt.request.question);
 }

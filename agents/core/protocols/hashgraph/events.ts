@@ -53,7 +53,7 @@ function makeEvent(
   const time = Math.min((previous?.body.time ?? 0) + 1 + state.waitedMs, MAX_TIME);
   const payload = encodeEvent({
     selfParent: previous?.digest ?? null,
-    otherParent,
+    otherParent: record?.kind === "gather" ? null : otherParent,
     time,
     closed,
     mode: modeOf(state),

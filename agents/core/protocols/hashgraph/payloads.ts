@@ -120,8 +120,8 @@ export function decodeEvent(attempt: Attempt, slot: Slot, value: Value): EventBo
   if ((otherParent === null) !== (value["otherParent"] === null) || (record === null) !== (value["record"] === null))
     return null;
   if (otherParent?.seat === slot.seat || wants === null) return null;
-  // HG26: it is long, so there is one a line.
-  if (record?.kind === "gather" && slot.round > 0) return null;
+  // HG26: it is long, so there is one a line; and it rests on no other event, which could be withheld from the others.
+  if (record?.kind === "gather" && (slot.round > 0 || otherParent !== null)) return null;
   return { selfParent, otherParent, time, closed, mode, wants, record };
 }
 
