@@ -45,8 +45,8 @@ export function transcriptSvg(deliberation: Deliberation): string {
   // A seat that signed twice for one slot has its messages side by side.
   const sharing = Map.groupBy(messages.keys(), (index) => placeNames[index]);
   const place = (index: number): readonly [x: number, y: number] => {
-    const twins = sharing.get(placeNames[index]) as readonly number[];
-    const aside = (twins.indexOf(index) + 0.5) / twins.length - 0.5;
+    const placed = sharing.get(placeNames[index]) as readonly number[];
+    const aside = (placed.indexOf(index) + 0.5) / placed.length - 0.5;
     return [
       MARGIN + ((columns[index] as number) + 0.5 + (aside * 2) / 3) * COLUMN,
       ROW * ((messages[index] as Spoken).header.seat + 1),
@@ -87,15 +87,15 @@ circle{fill:var(--paper);stroke:var(--ink)}
 .name{font-size:10px}
 `;
 
-/** @param twins numbers of the other messages that its seat signed for the same slot; "" if there are none */
+/** @param conflicting numbers of the other messages that its seat signed for the same slot; "" if there are none */
 function nodeOf(
   { header, rendering }: Spoken,
   index: number,
   [x, y]: readonly [number, number],
-  twins: string,
+  conflicting: string,
 ): string {
   const name = escapeXml(printable(rendering?.name ?? "refused"));
-  const [mark, also] = twins === "" ? ["", ""] : [' class="twice"', `; its seat signed ${twins}, too`];
+  const [mark, also] = conflicting === "" ? ["", ""] : [' class="twice"', `; its seat signed ${conflicting}, too`];
   const title = `<title>[${index + 1}] seat ${header.seat}, ${name} of round ${header.round}${also}</title>`;
   const number = `<text class="number" x="${x}" y="${y + 4}">${index + 1}</text>`;
   return `<g${mark}>${title}<circle cx="${x}" cy="${y}" r="${RADIUS}"/>${number}<text class="name" x="${x}" y="${y + RADIUS + 11}">${name}</text></g>`;
