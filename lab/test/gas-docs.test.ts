@@ -2,19 +2,13 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { constant } from "../../test/support/contract-limits.ts";
 import type { GasFile } from "../bench/gas/gas-file.ts";
 
 const read = (path: string): string => readFileSync(join(import.meta.dirname, "../..", path), "utf8");
 const page = read("docs/spec/gas.md");
 const { gas } = JSON.parse(read("test/contracts/gas.json")) as GasFile;
 
-/** The constants of gas in contracts/types/Limits.sol, by their names. */
-const constants = Object.fromEntries(
-  [...read("contracts/types/Limits.sol").matchAll(/constant (\w+_GAS) = ([\d_]+);/g)].map(([, name, value]) => [
-    name,
-    Number(value!.replaceAll("_", "")),
-  ]),
-);
 const CALLBACK_GAS = 100_000;
 
 const numberOf = (text: string): number => Number(text.replaceAll(/[,\s]/g, ""));
@@ -32,9 +26,9 @@ function rowsBelow(heading: string, columns: number): readonly (readonly number[
 
 function paid(n: number, isAppealable: boolean): number {
   const [, request = ""] = /The request is ([\d,]+) of each figure/.exec(page) ?? [];
-  const seats = n * (constants["RELAY_SEAT_GAS"]! + constants["PAY_SEAT_GAS"]!);
-  const always = numberOf(request) + constants["RELAY_BASE_GAS"]! + constants["PAY_BASE_GAS"]! + seats + CALLBACK_GAS;
-  const later = constants["DELIVERY_GAS"]! + constants["SETTLE_GAS"]! + constants["SETTLE_ROUND_GAS"]!;
+  const seats = n * (constant("RELAY_SEAT_GAS") + constant("PAY_SEAT_GAS"));
+  const always = numberOf(request) + constant("RELAY_BASE_GAS") + constant("PAY_BASE_GAS") + seats + CALLBACK_GAS;
+  const later = constant("DELIVERY_GAS") + constant("SETTLE_GAS") + constant("SETTLE_ROUND_GAS");
   return isAppealable ? always + later : always;
 }
 

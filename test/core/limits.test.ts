@@ -1,20 +1,10 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { describe, it } from "node:test";
 import { limits } from "../../agents/core/limits.ts";
 import { SLASH_FACTOR_PPM } from "../../agents/core/protocols/mbft/config.ts";
 import { NO_SEED_BLOCK, TOO_EARLY_WAIT } from "../../agents/core/request/rounds.ts";
 import { ONE_PPM } from "../../agents/core/types.ts";
-
-const source = readFileSync(join(import.meta.dirname, "../../contracts/types/Limits.sol"), "utf8");
-
-/** A file-level constant of contracts/types/Limits.sol. */
-function constant(name: string): number {
-  const [, value, unit] = new RegExp(`constant ${name} = ([0-9_]+)(?: (minutes|days))?;`).exec(source) ?? [];
-  if (value === undefined) throw new Error(`no constant ${name}`);
-  return Number(value.replaceAll("_", "")) * (unit === "days" ? 86_400 : unit === "minutes" ? 60 : 1);
-}
+import { constant } from "../support/contract-limits.ts";
 
 describe("bounds that TypeScript and Solidity share", () => {
   it("are the same on both sides", () => {

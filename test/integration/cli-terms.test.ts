@@ -1,6 +1,4 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import { securityOf, securityRows } from "../../agents/cli/request/security.ts";
@@ -16,6 +14,7 @@ import type { Protocol } from "../../agents/core/protocol.ts";
 import { protocols } from "../../agents/core/protocols/index.ts";
 import { ONE_PPM, type Address, type Terms } from "../../agents/core/types.ts";
 import type { AgentRecord } from "../../agents/ports/chain.ts";
+import { constant } from "../support/contract-limits.ts";
 
 const flags: TermsFlags = {
   kind: "policies",
@@ -75,8 +74,6 @@ describe("command line: terms", () => {
   });
 
   it("D16: asks for policies as kind 4 with 2 to 26 options, like the contract", () => {
-    const source = readFileSync(join(import.meta.dirname, "../../contracts/types/Limits.sol"), "utf8");
-    const constant = (name: string): number => Number(new RegExp(`constant ${name} = ([0-9]+);`).exec(source)?.[1]);
     const least = constant("MIN_OPTIONS");
     const most = constant("MAX_OPTIONS");
     assert.deepEqual([least, most], [2, 26]);

@@ -1,5 +1,5 @@
 import { bytesToHex, concat, hexToBytes, word } from "../../core/encoding/bytes.ts";
-import { LAYOUTS, placeOf } from "../../core/encoding/layouts.ts";
+import { LAYOUTS, greatestOf, placeOf } from "../../core/encoding/layouts.ts";
 import {
   bitsOf,
   decisionStatusOf,
@@ -35,7 +35,7 @@ type Merits = Pick<Outcome, "shares" | "reputationChanges">;
 const GAS_PRICE_UNIT = 1_000_000n;
 const STATUS_SHIFT = BigInt(placeOf(LAYOUTS.decisionHead, "status").shift);
 /** The highest gas price that fits a relay, in units of 10^6 wei. */
-const MAX_GAS_PRICE = (1n << BigInt(placeOf(LAYOUTS.relay, "gasPrice").bits)) - 1n;
+const MAX_GAS_PRICE = greatestOf(LAYOUTS.relay, "gasPrice");
 /** Bytes of the signers. */
 const CERTIFICATE_HEAD_BYTES = 8;
 const COMPACT_BYTES = 64;

@@ -1,6 +1,6 @@
 import { Option } from "commander";
 import { parseUnits } from "viem";
-import { LAYOUTS, placeOf } from "../../core/encoding/layouts.ts";
+import { LAYOUTS, greatestOf } from "../../core/encoding/layouts.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
 import type { Protocol } from "../../core/protocol.ts";
@@ -37,8 +37,8 @@ const SHORTEST = formatDuration(limits.minDurationSeconds);
 const LONGEST = formatDuration(limits.maxDurationSeconds);
 const LONGEST_DELAY = formatDuration(limits.maxDelaySeconds);
 /** The largest fee, in the smallest units of its currency, and the largest tolerance that the bits of the terms hold. */
-export const MAX_FEE = mostOf("fee");
-const MAX_TOLERANCE = mostOf("tolerance");
+export const MAX_FEE = greatestOf(LAYOUTS.requestTerms, "fee");
+const MAX_TOLERANCE = greatestOf(LAYOUTS.requestTerms, "tolerance");
 
 /** Every term but the callback's gas: the command asks from an account, which has no callback and would pay for that gas. */
 type OptionTerm = Exclude<keyof Terms, "callbackGasLimit">;
@@ -203,10 +203,6 @@ function boundedDelay(text: string, option: string): number {
   const delay = parseDuration(text, option);
   if (delay > limits.maxDelaySeconds) throw invalidTerm("delay", text, `${LONGEST_DELAY} is the longest`);
   return delay;
-}
-
-function mostOf(term: "fee" | "tolerance"): bigint {
-  return (1n << BigInt(placeOf(LAYOUTS.requestTerms, term).bits)) - 1n;
 }
 
 /** Reads the tolerance, which is written like an answer: "0.5" with one decimal is 5 units. */

@@ -131,3 +131,8 @@ export function placeOf<const L extends Layout>(
   if (bits === undefined) throw new RangeError(`the layout has no field ${name}`);
   return { shift: layout.slice(index + 1).reduce((sum, [, width]) => sum + width, 0), bits };
 }
+
+/** The largest value of a field. */
+export function greatestOf<const L extends Layout>(layout: L, name: Field<L>): bigint {
+  return (1n << BigInt(placeOf(layout, name).bits)) - 1n;
+}

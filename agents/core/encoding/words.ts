@@ -2,7 +2,7 @@ import { ConclaveError } from "../errors.ts";
 import { DECISION_STATUSES, NAMED_TERMS, type NamedTerm } from "../types.ts";
 import type { Address, AgentId, DecisionStatus, Outcome, Ppm, SeatIndex, SeatInfo, Terms } from "../types.ts";
 import { isSkill } from "../skill.ts";
-import { LAYOUTS, type Layout, type Field } from "./layouts.ts";
+import { LAYOUTS, greatestOf, type Layout, type Field } from "./layouts.ts";
 
 type ReputationChanges = Outcome["reputationChanges"];
 /** Every named term with the names of its values. */
@@ -40,10 +40,10 @@ export function packTerms(terms: Terms): bigint {
   const fields = { ...terms, ...codesOf(terms) };
   const wrong = LAYOUTS.requestTerms.find(([name, bits]) => !fits(fields[name], bits));
   if (wrong !== undefined) {
-    const [name, bits] = wrong;
+    const [name] = wrong;
     throw new ConclaveError(
       "TERMS_INVALID",
-      `Pack request terms: ${name} = ${fields[name]}: give an integer from 0 to ${2n ** BigInt(bits) - 1n}`,
+      `Pack request terms: ${name} = ${fields[name]}: give an integer from 0 to ${greatestOf(LAYOUTS.requestTerms, name)}`,
       { field: name, value: String(fields[name]) },
     );
   }

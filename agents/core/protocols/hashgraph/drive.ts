@@ -216,7 +216,9 @@ function moveOn(state: HashgraphState, context: SeatContext): HashgraphStep | nu
   if (state.step === "order") {
     const kind = stagesOf(attempt)[state.stage]?.kind;
     const isVote = kind === "ballot" && assessOrder(state.graph).assessment.leading !== null;
-    return isVote || (kind === "commit" && canCite(state.graph)) ? openStage(state, context, state.stage) : null;
+    // HG26: it waits here where nothing could be cited when it closed GATHER.
+    const isCitableNow = kind === "commit" && canCite(state.graph);
+    return isVote || isCitableNow ? openStage(state, context, state.stage) : null;
   }
   if (state.step === "collect" && !state.said && state.record === null && isOver(state))
     return { state: ready(state, context), effects: [] };

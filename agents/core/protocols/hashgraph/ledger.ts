@@ -7,7 +7,7 @@ import { Readings } from "../../phases/readings.ts";
 import { isMajority, isSupermajority } from "../../quorum.ts";
 import { grounded, namesSources } from "../../sources/named.ts";
 import type { Attempt, Digest, SeatIndex } from "../../types.ts";
-import { stageFor } from "./config.ts";
+import { READING, stageFor } from "./config.ts";
 import type { StageRecord } from "./payloads.ts";
 import type { Told } from "./view.ts";
 
@@ -87,7 +87,7 @@ export function recordsOf<Kind extends StageRecord["kind"]>(
 export function readingsIn(ledger: Ledger): Readings | null {
   const { attempt } = ledger;
   if (!namesSources(attempt)) return null;
-  const records = recordsOf(ledger, stageFor(attempt, "gather", 0), "gather");
+  const records = recordsOf(ledger, READING, "gather");
   const known = counted.get(attempt) ?? new Map<string, Readings>();
   counted.set(attempt, known);
   const key = records.map(({ told }) => `${told.seat}.${told.digest}`).join();
