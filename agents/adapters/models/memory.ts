@@ -4,8 +4,12 @@ import { usualThinking } from "./thinking-budget.ts";
 /** What the process has beside the file and the contexts: Node, the engine, and its work on one batch. */
 const ENGINE_BYTES = 300 * 2 ** 20;
 
+/** The file as it is mapped, and its weights once more where the engine keeps them in the order that the processor reads fastest. */
+const COPIES = 2;
+
 /** Bytes of memory that a model's process can come to need. */
 export interface MemoryNeed {
+  /** Of all copies. */
   readonly file: number;
   readonly contexts: number;
   readonly all: number;
@@ -20,7 +24,7 @@ export function usualContext(
   return Math.min(contextLength ?? most, most);
 }
 
-/** Returns the memory that a model needs; null if its file does not say how large its context is. */
+/** Returns the memory that a model needs at most, with a file of so many bytes; null if its file does not say how large its context is. */
 export function memoryNeed(
   { contextBytesPerToken }: GgufHeader,
   file: number,
@@ -29,5 +33,5 @@ export function memoryNeed(
 ): MemoryNeed | null {
   if (contextBytesPerToken === null) return null;
   const contexts = contextBytesPerToken * contextSize * sequences;
-  return { file, contexts, all: file + contexts + ENGINE_BYTES };
+  return { file: COPIES * file, contexts, all: COPIES * file + contexts + ENGINE_BYTES };
 }

@@ -68,7 +68,7 @@ function memoryText(need: MemoryNeed | null, sequences: number): string {
   if (need === null) return "";
   const mebibytes = (bytes: number): number => Math.ceil(bytes / 2 ** 20);
   const contexts = `${sequences === 1 ? "its context" : `${sequences} contexts`} ${mebibytes(need.contexts)}`;
-  return `, about ${mebibytes(need.all)} MiB of memory (the file ${mebibytes(need.file)}, ${contexts})`;
+  return `, at most ${mebibytes(need.all)} MiB of memory (the file twice ${mebibytes(need.file)}, ${contexts})`;
 }
 
 async function examineServers(model: ServerConfig, host: CliHost): Promise<readonly Check[]> {
