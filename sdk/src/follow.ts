@@ -2,7 +2,9 @@ import { sleep } from "../../agents/adapters/chain/backoff.ts";
 import { readCommittee } from "../../agents/adapters/chain/committee.ts";
 import type { Connection } from "../../agents/adapters/chain/connection.ts";
 import { hashOf } from "../../agents/adapters/chain/follow.ts";
-import { readEventsOf, readHead } from "../../agents/adapters/chain/reader.ts";
+import { RANGE_OF_FEW, rangeSize } from "../../agents/adapters/chain/logs.ts";
+import { readHead } from "../../agents/adapters/chain/head.ts";
+import { readEventsOf } from "../../agents/adapters/chain/reader.ts";
 import { ConclaveError as CoreError } from "../../agents/core/errors.ts";
 import type { ChainEvent } from "../../agents/core/request/events.ts";
 import {
@@ -51,8 +53,6 @@ interface Place {
   readonly seen: number;
 }
 
-/** The longest range of one eth_getLogs call. */
-const BLOCK_RANGE = 2_000n;
 /** Depth below which no reorganisation is expected. */
 const DEEP_BLOCKS = 64n;
 /** The chain counts as a shorter one after so many looks in a row at which no node has the block of the last state. */
@@ -74,9 +74,10 @@ export async function* followRequest(
   let next = start?.asked ?? connection.deploymentBlock;
   let last = start;
   const isTakenBack = createTakeBack(connection, signal);
+  const size = rangeSize(RANGE_OF_FEW);
   for (;;) {
     const { number: head } = await readHead(connection, signal);
-    const range = { from: next, to: head, size: { current: BLOCK_RANGE, maximum: BLOCK_RANGE } };
+    const range = { from: next, to: head, size };
     const events = [...kept, ...(await readEventsOf(connection, requestId, range, signal))];
     const updates = updatesOf(events);
     const current = updates.at(-1);

@@ -6,7 +6,8 @@ import type { Connection } from "./connection.ts";
 import { lower, type MinedLog } from "./decode.ts";
 import { createDecoder, decodeRegistryLog } from "./event-logs.ts";
 import { readSlasher } from "./overturn.ts";
-import { BLOCK_RANGE, readWindow, timeOf, type Window } from "./recent.ts";
+import { RANGE_OF_FEW } from "./logs.ts";
+import { readWindow, timeOf, type Window } from "./recent.ts";
 
 const decodeSlasherLog = createDecoder(slasherAbi);
 
@@ -34,7 +35,7 @@ export async function readRecentFaults(
   ];
   // The agent is the first topic of each.
   const query = { address: [connection.registry, slasher], topics: [selectors, agent] };
-  const { to, found } = await readWindow(connection, query, BLOCK_RANGE, window, (log) =>
+  const { to, found } = await readWindow(connection, query, RANGE_OF_FEW, window, (log) =>
     eventOf(log, lower(log.address) === slasher),
   );
   const wanted = withCosts(found).filter((fault) => requestId === null || fault.requestId === requestId);

@@ -5,7 +5,16 @@ import type { Hex } from "../../core/types.ts";
 import type { ChainReader, Cursor, EventBatch } from "../../ports/chain.ts";
 import type { Client, Connection } from "./connection.ts";
 import { decodeLog, type MinedLog } from "./decode.ts";
-import { endOfRange, grow, readLogs, shrinkAfter, type LogQuery, type RangeSize } from "./logs.ts";
+import {
+  RANGE_OF_ALL,
+  endOfRange,
+  grow,
+  rangeSize,
+  readLogs,
+  shrinkAfter,
+  type LogQuery,
+  type RangeSize,
+} from "./logs.ts";
 import { backoffMs, sleepUnlessEnded } from "./backoff.ts";
 import { createStallWatch, STALL_MS, STALLED } from "./stall.ts";
 
@@ -19,8 +28,6 @@ export interface FollowOptions {
   /** Blocks on top of a delivered block, itself not counted; 0 delivers the newest block. */
   readonly finalityDepth: number;
   readonly pollIntervalMs: number;
-  /** Longest range of one eth_getLogs call. */
-  readonly maxBlockRange: bigint;
   readonly logger: Logger | undefined;
 }
 
@@ -58,7 +65,7 @@ export async function follow(
     next: from === null ? connection.deploymentBlock : from.blockNumber + 1n,
     trail: from === null ? [] : [from],
     delivered: new Map(),
-    size: { current: options.maxBlockRange, maximum: options.maxBlockRange },
+    size: rangeSize(RANGE_OF_ALL),
   };
   const watchHead = createStallWatch(() => options.logger?.warn({ seconds: STALL_MS / 1000 }, STALLED));
   let failures = 0;

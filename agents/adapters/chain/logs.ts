@@ -10,10 +10,19 @@ export interface LogQuery {
   readonly topics?: readonly (Hex | Hex[] | null)[];
 }
 
-/** Range of blocks that the node accepts: it halves after a refusal and grows after a success. */
+/** Blocks of one call for all logs of a contract. */
+export const RANGE_OF_ALL = 2_000n;
+/** Blocks of one call for the few logs that have a topic: many nodes bound the logs of a call, and the others refuse at once. */
+export const RANGE_OF_FEW = 1_000_000n;
+
+/** Range of blocks that the node accepts: it halves after a refusal and grows slowly after a success. */
 export interface RangeSize {
   current: bigint;
   readonly maximum: bigint;
+}
+
+export function rangeSize(maximum: bigint): RangeSize {
+  return { current: maximum, maximum };
 }
 
 /** A range of blocks, or one block, of which a node that lacks it says so. */
@@ -52,8 +61,12 @@ export async function scanLogs(
     const to = endOfRange(from, range.to, range.size);
     try {
       found.push(
-        ...(await connection.call("Read event logs", signal, (client) =>
-          readLogs(client, query, { fromBlock: from, toBlock: to }),
+        ...(await connection.call(
+          "Read event logs",
+          signal,
+          (client) => readLogs(client, query, { fromBlock: from, toBlock: to }),
+          // What is refused for its length is not asked again as it is.
+          to - from < RANGE_OF_ALL ? undefined : 0,
         )),
       );
     } catch (error) {
@@ -80,6 +93,8 @@ export function shrinkAfter(error: unknown, size: RangeSize): boolean {
   return true;
 }
 
+/** Grows by an eighth, so that few calls ask for a length that was refused before. */
 export function grow(size: RangeSize): void {
-  size.current = size.current * 2n < size.maximum ? size.current * 2n : size.maximum;
+  const next = size.current + size.current / 8n + 1n;
+  size.current = next < size.maximum ? next : size.maximum;
 }

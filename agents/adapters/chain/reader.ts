@@ -4,23 +4,21 @@ import type { RequestId } from "../../core/types.ts";
 import { REQUEST_STATUSES, type ChainEvent, type RequestState } from "../../core/request/events.ts";
 import type { ChainReader } from "../../ports/chain.ts";
 import { decisionOracleAbi } from "@conclave/contracts/abi";
-import { connect, type ChainOptions, type Connection } from "./connection.ts";
+import { createAgentIndex } from "./agent-index.ts";
 import { readCommittee, readSeedWindow, oldestSeedAt } from "./committee.ts";
+import { connect, type ChainOptions, type Connection } from "./connection.ts";
 import { decodeLog } from "./decode.ts";
-import { follow, RECENT_BLOCKS, type Logger } from "./follow.ts";
-import { scanLogs, type RangeSize } from "./logs.ts";
-import { findBySigner, foldAgents, type Agents } from "./registry.ts";
+import { follow, type Logger } from "./follow.ts";
+import { readHead } from "./head.ts";
+import { RANGE_OF_FEW, rangeSize, scanLogs } from "./logs.ts";
+import { findBySigner } from "./registry.ts";
 
 export interface ReaderOptions extends ChainOptions {
   /** Blocks on top of a block before `follow` delivers it; 0 delivers the newest. */
   readonly finalityDepth: number;
   readonly pollIntervalMs: number;
-  /** Longest range of one eth_getLogs call; halved while the node refuses. */
-  readonly maxBlockRange?: bigint;
   readonly logger?: Logger;
 }
-
-const DEFAULT_BLOCK_RANGE = 2_000n;
 
 /** Connects to a node over HTTP JSON-RPC. Throws CHAIN_UNREACHABLE, CHAIN_WRONG_ID or CHAIN_NO_CONTRACT. */
 export async function createChainReader(options: ReaderOptions, startSignal?: AbortSignal): Promise<ChainReader> {
@@ -30,11 +28,10 @@ export async function createChainReader(options: ReaderOptions, startSignal?: Ab
 /** Creates a reader over a connection. Throws CHAIN_UNREACHABLE. */
 export async function chainReaderOf(
   connection: Connection,
-  options: Pick<ReaderOptions, "finalityDepth" | "pollIntervalMs" | "maxBlockRange" | "logger">,
+  options: Pick<ReaderOptions, "finalityDepth" | "pollIntervalMs" | "logger">,
   startSignal?: AbortSignal,
 ): Promise<ChainReader> {
-  const maximum = options.maxBlockRange ?? DEFAULT_BLOCK_RANGE;
-  const agentsAt = createAgentIndex(connection, options.finalityDepth, { current: maximum, maximum });
+  const agentsAt = createAgentIndex(connection, options.finalityDepth);
   const { finalityDepth, pollIntervalMs, logger } = options;
   const seedWindow = await readSeedWindow(connection, startSignal);
 
@@ -44,12 +41,10 @@ export async function chainReaderOf(
       const { number, timestamp } = await readHead(connection, signal);
       return { number, timestamp, oldestSeed: oldestSeedAt(number, seedWindow) };
     },
-    follow: (...parameters) =>
-      follow(connection, { finalityDepth, pollIntervalMs, logger, maxBlockRange: maximum }, parameters),
-    requestEvents: (requestId, signal) =>
-      readRequestEvents(connection, requestId, { current: maximum, maximum }, signal),
+    follow: (...parameters) => follow(connection, { finalityDepth, pollIntervalMs, logger }, parameters),
+    requestEvents: (requestId, signal) => readRequestEvents(connection, requestId, signal),
     eventsIn: async (requestId, blocks, signal) => {
-      const size = { current: 1n, maximum: 1n };
+      const size = rangeSize(1n);
       const found: ChainEvent[] = [];
       for (const block of new Set(blocks))
         found.push(...(await readEventsOf(connection, requestId, { from: block, to: block, size }, signal)));
@@ -60,14 +55,6 @@ export async function chainReaderOf(
     agents: async (signal) => [...(await agentsAt(signal)).values()],
     agentBySigner: async (signer, signal) => findBySigner(await agentsAt(signal), signer),
   };
-}
-
-export async function readHead(
-  connection: Connection,
-  signal?: AbortSignal,
-): Promise<{ readonly number: bigint; readonly timestamp: number }> {
-  const { number, timestamp } = await connection.call("Read the newest block", signal, (client) => client.getBlock());
-  return { number, timestamp: Number(timestamp) };
 }
 
 export async function readRequestState(
@@ -92,11 +79,10 @@ export async function readRequestState(
 async function readRequestEvents(
   connection: Connection,
   requestId: RequestId,
-  size: RangeSize,
   signal?: AbortSignal,
 ): Promise<readonly ChainEvent[]> {
   const { number } = await readHead(connection, signal);
-  const range = { from: connection.deploymentBlock, to: number, size };
+  const range = { from: connection.deploymentBlock, to: number, size: rangeSize(RANGE_OF_FEW) };
   const own = await readEventsOf(connection, requestId, range, signal);
   if (own.length > 0) return own;
   throw new ConclaveError(
@@ -135,29 +121,4 @@ function requestIdOf(event: ChainEvent): RequestId | null {
     default:
       return event.requestId;
   }
-}
-
-/** Reads the agents as of the newest block: final events of the registry are folded once, the rest on every call. */
-function createAgentIndex(
-  connection: Connection,
-  finalityDepth: number,
-  size: RangeSize,
-): (signal?: AbortSignal) => Promise<Agents> {
-  const query = { address: [connection.registry] };
-  let folded: { readonly agents: Agents; readonly next: bigint } = {
-    agents: new Map(),
-    next: connection.deploymentBlock,
-  };
-
-  return async (signal) => {
-    const { number } = await readHead(connection, signal);
-    const start = folded;
-    const logs = await scanLogs(connection, query, { from: start.next, to: number, size }, signal);
-    // A node that lacks recent blocks leaves their logs out, so they are read again until all nodes have them.
-    const final = number - BigInt(Math.max(finalityDepth, RECENT_BLOCKS));
-    const isFinal = logs.filter(({ blockNumber }) => blockNumber <= final);
-    const agents = foldAgents(start.agents, isFinal);
-    if (final >= start.next && folded === start) folded = { agents, next: final + 1n };
-    return foldAgents(agents, logs.slice(isFinal.length));
-  };
 }

@@ -6,7 +6,7 @@ import type { PageWanted, PastRequest, HistoryFilter, RequestPage } from "../../
 import { ConclaveError } from "../../core/errors.ts";
 import { connect, type Connection } from "./connection.ts";
 import { decodeLog, type MinedLog } from "./decode.ts";
-import { scanLogs, type LogQuery, type RangeSize } from "./logs.ts";
+import { RANGE_OF_ALL, rangeSize, scanLogs, type LogQuery } from "./logs.ts";
 import { readRequestState, type ReaderOptions } from "./reader.ts";
 
 /** History from the events of the last blocks, without a subgraph. */
@@ -34,17 +34,15 @@ interface EventPlace {
 type Asked = Extract<ChainEvent, { kind: "requested" }>;
 
 const CURSOR = /^e-(\d{1,15})-(\d{1,9})$/;
-export const BLOCK_RANGE = 2_000n;
 /** Most events read at once, so that the memory is bounded whatever the node sends. */
 const MAX_EVENTS = 200_000;
 
 /** Opens the history. Throws CHAIN_UNREACHABLE, CHAIN_WRONG_ID or CHAIN_NO_CONTRACT. */
 export async function openRecentHistory(options: ReaderOptions, signal?: AbortSignal): Promise<RecentHistory> {
-  return recentHistoryOf(await connect(options, signal), options.maxBlockRange);
+  return recentHistoryOf(await connect(options, signal));
 }
 
-/** @param maxBlockRange longest range of one eth_getLogs call */
-export function recentHistoryOf(connection: Connection, maxBlockRange = BLOCK_RANGE): RecentHistory {
+export function recentHistoryOf(connection: Connection): RecentHistory {
   return {
     async requests(filter, { limit, cursor }, window) {
       const before = cursor === null ? null : placeOf(cursor);
@@ -53,7 +51,7 @@ export function recentHistoryOf(connection: Connection, maxBlockRange = BLOCK_RA
         from,
         to,
         found: events,
-      } = await readWindow(connection, { address: [oracle] }, maxBlockRange, window, (log) => {
+      } = await readWindow(connection, { address: [oracle] }, RANGE_OF_ALL, window, (log) => {
         const decoded = decodeLog(log, oracle, connection.registry);
         return decoded.kind === "event" ? decoded.event : null;
       });
@@ -122,7 +120,7 @@ export async function readWindow<T>(
   const to = await connection.call("Read the newest block", signal, (client) => client.getBlockNumber());
   const first = to - BigInt(blocks) + 1n;
   const from = first > connection.deploymentBlock ? first : connection.deploymentBlock;
-  const size: RangeSize = { current: maximum, maximum };
+  const size = rangeSize(maximum);
   const found: T[] = [];
   for (let next = from; next <= to; next += maximum) {
     const end = next + maximum - 1n < to ? next + maximum - 1n : to;
