@@ -1,6 +1,6 @@
 // A gateway that serves wrong blocks among right ones.
 import { createServer } from "node:http";
-import { digestFromCid } from "../agents/core/encoding/codec.ts";
+import { digestFromCid } from "../agents/core/encoding/cid.ts";
 import type { Digest } from "../agents/core/types.ts";
 import { listenOnLoopback } from "../scripts/shared/loopback.ts";
 

@@ -1,5 +1,5 @@
 import { ConclaveError, messageOf } from "../core/errors.ts";
-import { cidString } from "../core/encoding/codec.ts";
+import { cidString } from "../core/encoding/cid.ts";
 import { limits } from "../core/limits.ts";
 import { describedBy } from "../core/encoding/transcript.ts";
 import type { Digest, RequestId } from "../core/types.ts";

@@ -1,6 +1,6 @@
 // Documents that a question names. A node of the asker hands them to the agents, as `conclave request --source` does.
 import { openServingStore } from "../../agents/cli/shared/content-source.ts";
-import { cidString } from "../../agents/core/encoding/codec.ts";
+import { cidString } from "../../agents/core/encoding/cid.ts";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import { documentBlock } from "../../agents/core/sources/named.ts";
 import type { ChainReader } from "../../agents/ports/chain.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { formatEther, parseEther } from "viem";
 import { createTransactionReader } from "../../agents/adapters/chain/transaction-reader.ts";
-import { cidString } from "../../agents/core/encoding/codec.ts";
+import { cidString } from "../../agents/core/encoding/cid.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
 import type { Address, AgentId, DecisionStatus, RequestId } from "../../agents/core/types.ts";
 import type { ChainEvent } from "../../agents/core/request/events.ts";

@@ -1,7 +1,7 @@
 // Every event has its entity, and every immutable entity has its event.
 import { zeroAddress, type Hex } from "viem";
 import { unpackHead, unpackMerits, unpackRelay } from "../../agents/adapters/chain/settlement.ts";
-import { cidString } from "../../agents/core/encoding/codec.ts";
+import { cidString } from "../../agents/core/encoding/cid.ts";
 import { hexToBytes } from "../../agents/core/encoding/bytes.ts";
 import { LAYOUTS } from "../../agents/core/encoding/layouts.ts";
 import { unpackSeat, unpackWord } from "../../agents/core/encoding/words.ts";

@@ -13,7 +13,8 @@ import { assertIncludes } from "../../test/support/assertions.ts";
 
 // Installed before anything of the core is loaded, because this file runs hundreds of worlds.
 installHooks({ realSignatures: false, mutant: null });
-const { cidString, digestOf } = await import("../../agents/core/encoding/codec.ts");
+const { cidString } = await import("../../agents/core/encoding/cid.ts");
+const { digestOf } = await import("../../agents/core/encoding/codec.ts");
 const { ConclaveError } = await import("../../agents/core/errors.ts");
 const { canonicalAnswer } = await import("../../agents/core/request/answer.ts");
 const { composeText } = await import("../../agents/core/request/text.ts");

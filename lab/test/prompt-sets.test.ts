@@ -9,7 +9,8 @@ import type { Question } from "../eval/question.ts";
 
 // Installed before anything of the core is loaded.
 installHooks({ realSignatures: false, mutant: null });
-const { cidString, digestOf } = await import("../../agents/core/encoding/codec.ts");
+const { cidString } = await import("../../agents/core/encoding/cid.ts");
+const { digestOf } = await import("../../agents/core/encoding/codec.ts");
 const { SOURCES_VERSION } = await import("../../agents/core/phases/gather.ts");
 const { PROMPT_SETS, promptsName } = await import("../../agents/core/prompts/prompt.ts");
 const { protocols } = await import("../../agents/core/protocols/index.ts");

@@ -8,7 +8,7 @@ import type { HttpServer } from "../../agents/adapters/http-server.ts";
 import { createFolderContentStore } from "../../agents/adapters/ipfs/folder-content-store.ts";
 import { startGateway } from "../../agents/adapters/ipfs/gateway.ts";
 import { readDashboard, startDashboardServer } from "../../agents/adapters/dashboard/dashboard.ts";
-import { cidString } from "../../agents/core/encoding/codec.ts";
+import { cidString } from "../../agents/core/encoding/cid.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import { freshBlock } from "./content-store.suite.ts";
 

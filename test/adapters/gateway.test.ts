@@ -14,7 +14,7 @@ import { createGatewaySource } from "../../agents/adapters/ipfs/gateway-source.t
 import { createKuboContentStore } from "../../agents/adapters/ipfs/kubo-content-store.ts";
 import { createTranscriptSource } from "../../agents/adapters/ipfs/transcript-source.ts";
 import { LocalBlocks } from "../../agents/adapters/ipfs/local-blocks.ts";
-import { cidString } from "../../agents/core/encoding/codec.ts";
+import { cidString } from "../../agents/core/encoding/cid.ts";
 import type { Digest } from "../../agents/core/types.ts";
 import type { ContentStore } from "../../agents/ports/content-store.ts";
 import { until } from "../support/until.ts";

@@ -9,7 +9,7 @@ import { createFolderContentStore, openFolderReader } from "../../agents/adapter
 import { createHeliaContentStore } from "../../agents/adapters/ipfs/helia-content-store.ts";
 import { sharedFlushes } from "../../agents/adapters/ipfs/local-blocks.ts";
 import { createLibp2pNetwork } from "../../agents/adapters/libp2p/network.ts";
-import { cidString } from "../../agents/core/encoding/codec.ts";
+import { cidString } from "../../agents/core/encoding/cid.ts";
 import type { Digest } from "../../agents/core/types.ts";
 import { freshBlock, putDiamond } from "./content-store.suite.ts";
 import { signerKey } from "./network.suite.ts";

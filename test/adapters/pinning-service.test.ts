@@ -8,7 +8,7 @@ import {
   type PinningService,
   type RemotePin,
 } from "../../agents/adapters/ipfs/pinning-service.ts";
-import { cidString } from "../../agents/core/encoding/codec.ts";
+import { cidString } from "../../agents/core/encoding/cid.ts";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import { fail, reply, startPinningServer, type PinningServer } from "./fixtures/pinning-server.ts";

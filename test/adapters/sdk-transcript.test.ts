@@ -1,7 +1,7 @@
 // What the SDK reads of a transcript, and that whoever waits for it is not blocked.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { cidString } from "../../agents/core/encoding/codec.ts";
+import { cidString } from "../../agents/core/encoding/cid.ts";
 import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
 import { readTranscript } from "../../sdk/src/verify/index.ts";
 import { decided } from "../support/decided-cases.ts";

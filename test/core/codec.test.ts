@@ -6,12 +6,11 @@ import fc from "fast-check";
 import { CID } from "multiformats/cid";
 import * as Block from "multiformats/block";
 import { sha256 as blockHasher } from "multiformats/hashes/sha2";
+import { cidString, digestFromCid } from "../../agents/core/encoding/cid.ts";
 import {
-  cidString,
   decode,
   decodeBlock,
   decodeInParts,
-  digestFromCid,
   digestOf,
   encode,
   encodeBlock,

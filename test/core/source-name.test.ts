@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
-import { cidString } from "../../agents/core/encoding/codec.ts";
+import { cidString } from "../../agents/core/encoding/cid.ts";
 import { parseSource, type CallSource, type PageSource, type Source } from "../../agents/core/sources/source.ts";
 import { limits } from "../../agents/core/limits.ts";
 import type { Digest } from "../../agents/core/types.ts";

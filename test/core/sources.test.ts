@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
-import { cidString, encode } from "../../agents/core/encoding/codec.ts";
+import { cidString } from "../../agents/core/encoding/cid.ts";
+import { encode } from "../../agents/core/encoding/codec.ts";
 import { sha256, utf8 } from "../../agents/core/encoding/bytes.ts";
 import { encodeMessage } from "../../agents/core/encoding/transcript.ts";
 import { limits } from "../../agents/core/limits.ts";

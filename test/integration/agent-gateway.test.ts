@@ -8,7 +8,7 @@ import { readCar } from "../../agents/adapters/ipfs/car.ts";
 import { openKeystore } from "../../agents/adapters/keystore/keystore.ts";
 import { loadAgentConfig } from "../../agents/cli/shared/config.ts";
 import { joinAgent, type JoinedAgent } from "../../agents/cli/agent/join.ts";
-import { cidString } from "../../agents/core/encoding/codec.ts";
+import { cidString } from "../../agents/core/encoding/cid.ts";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import type { Log } from "../../agents/ports/log.ts";
 import { startDecidedChain, type DecidedChain } from "../../devnet/decided-chain.ts";

@@ -7,7 +7,7 @@ import { parseEther } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { createFolderContentStore } from "../../agents/adapters/ipfs/folder-content-store.ts";
 import { keystoreAddress } from "../../agents/cli/shared/keys.ts";
-import { cidString } from "../../agents/core/encoding/codec.ts";
+import { cidString } from "../../agents/core/encoding/cid.ts";
 import { openBank } from "../../devnet/world/bank.ts";
 import { startDecidedChain, type Decided, type DecidedChain } from "../../devnet/decided-chain.ts";
 import { startKuboLoopback, type KuboLoopback } from "../adapters/kubo-loopback.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, beforeEach, describe, it } from "node:test";
-import { cidString } from "../../agents/core/encoding/codec.ts";
+import { cidString } from "../../agents/core/encoding/cid.ts";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import { startKuboLoopback, type KuboLoopback } from "../adapters/kubo-loopback.ts";
 import { fromHere as source, startPinWorld, transcriptAt, type PinWorld } from "./pin-world.ts";

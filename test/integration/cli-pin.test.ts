@@ -13,7 +13,7 @@ import { cidOf } from "../../agents/adapters/ipfs/block.ts";
 import { createHeliaContentStore } from "../../agents/adapters/ipfs/helia-content-store.ts";
 import { LocalBlocks } from "../../agents/adapters/ipfs/local-blocks.ts";
 import { createLibp2pNetwork } from "../../agents/adapters/libp2p/network.ts";
-import { cidString } from "../../agents/core/encoding/codec.ts";
+import { cidString } from "../../agents/core/encoding/cid.ts";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import { startPinningServer } from "../adapters/fixtures/pinning-server.ts";
 import { signerKey } from "../adapters/network.suite.ts";

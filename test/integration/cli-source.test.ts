@@ -5,7 +5,7 @@ import { after, before, describe, it } from "node:test";
 import { createPublicClient, http, parseEther } from "viem";
 import { createFolderContentStore } from "../../agents/adapters/ipfs/folder-content-store.ts";
 import { sha256, utf8 } from "../../agents/core/encoding/bytes.ts";
-import { cidString } from "../../agents/core/encoding/codec.ts";
+import { cidString } from "../../agents/core/encoding/cid.ts";
 import { documentBlock } from "../../agents/core/sources/named.ts";
 import type { Check } from "../../agents/cli/doctor/checks.ts";
 import { AUTHORITY, withPages, type Handler } from "../support/pages.ts";

@@ -18,7 +18,7 @@ import { createAuditReader } from "../../agents/cli/shared/audit-reader.ts";
 import { openAuditState } from "../../agents/cli/verify/audit-state.ts";
 import type { Subject } from "../../agents/node/audit/audit.ts";
 import type { VerifyReport } from "../../agents/node/audit/report.ts";
-import { cidString } from "../../agents/core/encoding/codec.ts";
+import { cidString } from "../../agents/core/encoding/cid.ts";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import type { Digest, RequestId } from "../../agents/core/types.ts";
 import type { ChainEvent } from "../../agents/core/request/events.ts";

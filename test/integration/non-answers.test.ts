@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { cidString } from "../../agents/core/encoding/codec.ts";
+import { cidString } from "../../agents/core/encoding/cid.ts";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import { NON_ANSWER_OUTCOMES } from "../../agents/core/request/non-answers.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { cidString } from "../../agents/core/encoding/codec.ts";
+import { cidString } from "../../agents/core/encoding/cid.ts";
 import { startDecidedChain, type Decided } from "../../devnet/decided-chain.ts";
 import { createCli, type Cli } from "./cli-world.ts";
 

@@ -9,7 +9,7 @@ import { cidOf } from "../../agents/adapters/ipfs/block.ts";
 import { createHeliaContentStore } from "../../agents/adapters/ipfs/helia-content-store.ts";
 import { createKuboContentStore } from "../../agents/adapters/ipfs/kubo-content-store.ts";
 import { createLibp2pNetwork } from "../../agents/adapters/libp2p/network.ts";
-import { cidString } from "../../agents/core/encoding/codec.ts";
+import { cidString } from "../../agents/core/encoding/cid.ts";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import type { Digest } from "../../agents/core/types.ts";
 import { buildKubo } from "../../scripts/kubo/build.ts";

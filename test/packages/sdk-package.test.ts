@@ -14,7 +14,7 @@ import { build } from "esbuild";
 import { CID } from "multiformats/cid";
 import { createPublicClient, http } from "viem";
 import { LocalBlocks } from "../../agents/adapters/ipfs/local-blocks.ts";
-import { cidString } from "../../agents/core/encoding/codec.ts";
+import { cidString } from "../../agents/core/encoding/cid.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import { blockMissing } from "../../agents/adapters/ipfs/block.ts";
 import { concat } from "../../agents/core/encoding/bytes.ts";

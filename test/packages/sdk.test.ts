@@ -13,7 +13,7 @@ import {
 } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { sha256, utf8 } from "../../agents/core/encoding/bytes.ts";
-import { cidString } from "../../agents/core/encoding/codec.ts";
+import { cidString } from "../../agents/core/encoding/cid.ts";
 import { startDecidedChain, type DecidedChain } from "../../devnet/decided-chain.ts";
 import { createConclave, ConclaveError, type Conclave, type RequestUpdate } from "../../sdk/src/index.ts";
 import { replyData, requestRow, standing, startSubgraphServer } from "../adapters/fixtures/subgraph-server.ts";

@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 import { createTestClient, getAbiItem, http, numberToHex, toFunctionSelector, type Hex } from "viem";
 import { decisionOracleAbi } from "@conclave/contracts/abi";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
-import { cidString } from "../../agents/core/encoding/codec.ts";
+import { cidString } from "../../agents/core/encoding/cid.ts";
 import type { Digest, Ppm } from "../../agents/core/types.ts";
 import type { Decided } from "../../devnet/decided-chain.ts";
 import type { Conclave } from "../../sdk/src/index.ts";

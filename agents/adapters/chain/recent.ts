@@ -1,4 +1,4 @@
-import { cidString } from "../../core/encoding/codec.ts";
+import { cidString } from "../../core/encoding/cid.ts";
 import type { Hex } from "../../core/types.ts";
 import type { ChainEvent } from "../../core/request/events.ts";
 import { progressOf, lastRound } from "../../core/request/progress.ts";

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { digestFromCid } from "../../core/encoding/codec.ts";
+import { digestFromCid } from "../../core/encoding/cid.ts";
 import type { Digest } from "../../core/types.ts";
 import type { ContentStore } from "../../ports/content-store.ts";
 import { refuse, startHttpServer, type HttpServer, type HttpServerLimits } from "../http-server.ts";

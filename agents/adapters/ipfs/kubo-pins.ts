@@ -1,5 +1,5 @@
 import type { KuboRPCClient } from "kubo-rpc-client";
-import { cidString } from "../../core/encoding/codec.ts";
+import { cidString } from "../../core/encoding/cid.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
 import type { Pin, PinOwner } from "../../ports/content-store.ts";

@@ -1,5 +1,5 @@
 import { create, type KuboRPCClient } from "kubo-rpc-client";
-import { cidString } from "../../core/encoding/codec.ts";
+import { cidString } from "../../core/encoding/cid.ts";
 import { ConclaveError, messageOf } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
 import { credentialsApart } from "../http.ts";

@@ -1,7 +1,7 @@
 import { renameSync, writeFileSync } from "node:fs";
 import { mkdir, readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { cidString, digestFromCid } from "../../core/encoding/codec.ts";
+import { cidString, digestFromCid } from "../../core/encoding/cid.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
 import type { Pin, PinOwner } from "../../ports/content-store.ts";

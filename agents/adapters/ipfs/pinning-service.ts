@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { cidString } from "../../core/encoding/codec.ts";
+import { cidString } from "../../core/encoding/cid.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
 import { apiKeyFields, hasNoCredentials } from "../api-key.ts";

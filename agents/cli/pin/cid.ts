@@ -1,6 +1,6 @@
 import { CID } from "multiformats/cid";
 import { otherKind } from "../../adapters/ipfs/block.ts";
-import { cidString, digestFromCid } from "../../core/encoding/codec.ts";
+import { cidString, digestFromCid } from "../../core/encoding/cid.ts";
 import type { Digest } from "../../core/types.ts";
 import { usage } from "../shared/arguments.ts";
 

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { createFolderContentStore, openFolderReader } from "../../adapters/ipfs/folder-content-store.ts";
 import { createKuboContentStore } from "../../adapters/ipfs/kubo-content-store.ts";
-import { cidString } from "../../core/encoding/codec.ts";
+import { cidString } from "../../core/encoding/cid.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import { createCollector, previewCollection, type Collected, type CollectionPorts } from "../../node/collector.ts";
 import type { CollectedStore, ContentStore, PinList, Swept } from "../../ports/content-store.ts";

@@ -4,7 +4,7 @@ import { readCar } from "../../adapters/ipfs/car.ts";
 import { createKuboContentStore } from "../../adapters/ipfs/kubo-content-store.ts";
 import type { TranscriptSource } from "../../adapters/ipfs/transcript-source.ts";
 import { walkDag } from "../../adapters/ipfs/walk.ts";
-import { cidString } from "../../core/encoding/codec.ts";
+import { cidString } from "../../core/encoding/cid.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import { describedBy, type Described } from "../../core/encoding/transcript.ts";
 import type { Digest } from "../../core/types.ts";

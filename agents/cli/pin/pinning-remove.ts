@@ -1,4 +1,4 @@
-import { cidString } from "../../core/encoding/codec.ts";
+import { cidString } from "../../core/encoding/cid.ts";
 import { parseCid } from "./cid.ts";
 import type { CommandSpec } from "../shared/command.ts";
 import { rows } from "../shared/output.ts";

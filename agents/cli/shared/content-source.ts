@@ -11,7 +11,7 @@ import { createTranscriptSource, type TranscriptSource } from "../../adapters/ip
 import { LocalBlocks } from "../../adapters/ipfs/local-blocks.ts";
 import { peerIdFromPublicKey } from "../../adapters/libp2p/identity.ts";
 import type { Libp2pNetwork } from "../../adapters/libp2p/network.ts";
-import { cidString } from "../../core/encoding/codec.ts";
+import { cidString } from "../../core/encoding/cid.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
 import type { AgentRecord } from "../../ports/chain.ts";

@@ -1,7 +1,7 @@
 import { lastHeadFor } from "../../adapters/chain/committee.ts";
 import type { ChainTerms } from "../../adapters/chain/terms.ts";
 import { KIND_RULES, policiesOf } from "../../core/request/kinds.ts";
-import { cidString } from "../../core/encoding/codec.ts";
+import { cidString } from "../../core/encoding/cid.ts";
 import { protocolByCode } from "../../core/protocols/index.ts";
 import { unpackRound } from "../../core/request/rounds.ts";
 import {

@@ -4,7 +4,7 @@ import { sourcesConfigSchema } from "../../adapters/source-reader/config.ts";
 import { openSourceReader } from "../../adapters/source-reader/reader.ts";
 import { blockMissing } from "../../adapters/ipfs/block.ts";
 import { utf8 } from "../../core/encoding/bytes.ts";
-import { cidString } from "../../core/encoding/codec.ts";
+import { cidString } from "../../core/encoding/cid.ts";
 import { parseSource, type Source } from "../../core/sources/source.ts";
 import type { Reading } from "../../core/sources/snapshot.ts";
 import { usage } from "../shared/arguments.ts";

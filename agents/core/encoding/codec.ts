@@ -1,16 +1,13 @@
 import * as dagCbor from "@ipld/dag-cbor";
-import { base32 } from "multiformats/bases/base32";
 import { CID } from "multiformats/cid";
 import { create as createMultihash } from "multiformats/hashes/digest";
 import { isReservedKey, MAX_DEPTH, type BlockLink, type BlockValue } from "./block-value.ts";
-import { bytesToHex, hexToBytes, sha256 } from "./bytes.ts";
+import { hexToBytes, sha256 } from "./bytes.ts";
 import { decodeFirst, decodeStrictly, type Decoded } from "./strict-decoder.ts";
 import type { Digest, Value } from "../types.ts";
 
 const DAG_CBOR_CODE = 0x71;
 const SHA2_256_CODE = 0x12;
-/** "b" + base32 of 36 bytes. */
-const CID_TEXT_LENGTH = 59;
 
 /** Encodes canonically: equal values, equal bytes. Throws on what is not a `Value`, which is a bug of ours. */
 export function encode(value: Value): Uint8Array {
@@ -64,22 +61,6 @@ export function digestOf(value: Value): Digest {
   return sha256(encode(value));
 }
 
-/** `cidOf` in base32, lower case. */
-export function cidString(digest: Digest): string {
-  return cidOf(digest).toString(base32);
-}
-
-/** The inverse of `cidString`; null for any other text, other spellings of the same CID included. */
-export function digestFromCid(text: string): Digest | null {
-  if (text.length !== CID_TEXT_LENGTH) return null;
-  try {
-    const digest = digestOfCid(CID.parse(text, base32));
-    return cidString(digest) === text ? digest : null;
-  } catch {
-    return null;
-  }
-}
-
 function decodeCanonical(bytes: Uint8Array, maxBytes: number, links: boolean): Decoded | null {
   if (bytes.length > maxBytes) return null;
   try {
@@ -124,11 +105,6 @@ export function cidOf(digest: Digest): CID {
   const bytes = hexToBytes(digest);
   if (bytes.length !== 32) throw new RangeError(`encode: ${digest} is not a 32-byte digest`);
   return CID.createV1(DAG_CBOR_CODE, createMultihash(SHA2_256_CODE, bytes));
-}
-
-/** The digest of a CID of any kind: compare `cidOf` of it with where the CID came from. */
-function digestOfCid(cid: CID): Digest {
-  return bytesToHex(cid.multihash.digest) as Digest;
 }
 
 /** Whether a decoded value is a map with exactly these keys. */

@@ -1,4 +1,4 @@
-import { cidString, digestFromCid } from "./codec.ts";
+import { cidString, digestFromCid } from "./cid.ts";
 import { bytesToHex, hexToBytes, isHex } from "./bytes.ts";
 import { decodeMessage, encodeMessage } from "./transcript.ts";
 import {

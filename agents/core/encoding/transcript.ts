@@ -1,6 +1,6 @@
 import type { BlockLink, BlockValue } from "./block-value.ts";
+import { cidString } from "./cid.ts";
 import {
-  cidString,
   decodeBeginning,
   decodeBlock,
   decodeBlockInParts,

@@ -1,5 +1,5 @@
 import { utf8 } from "../encoding/bytes.ts";
-import { digestFromCid } from "../encoding/codec.ts";
+import { digestFromCid } from "../encoding/cid.ts";
 import { limits } from "../limits.ts";
 import type { Address, Digest } from "../types.ts";
 import { isNormalised } from "./text.ts";

@@ -1,5 +1,5 @@
 import { sha256 } from "../../core/encoding/bytes.ts";
-import { cidString } from "../../core/encoding/codec.ts";
+import { cidString } from "../../core/encoding/cid.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
 import { Failed, type VerifyOptions, type VerifyStep } from "./report.ts";

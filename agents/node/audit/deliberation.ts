@@ -1,4 +1,4 @@
-import { cidString } from "../../core/encoding/codec.ts";
+import { cidString } from "../../core/encoding/cid.ts";
 import { sha256 } from "../../core/encoding/bytes.ts";
 import type { Protocol, Rendering } from "../../core/protocol.ts";
 import { decodeMessage, readRoot } from "../../core/encoding/transcript.ts";

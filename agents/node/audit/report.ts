@@ -1,4 +1,4 @@
-import { cidString } from "../../core/encoding/codec.ts";
+import { cidString } from "../../core/encoding/cid.ts";
 import type { Decision, Digest, RequestId } from "../../core/types.ts";
 import type { ChainReader, TransactionReader } from "../../ports/chain.ts";
 import type { ContentStore } from "../../ports/content-store.ts";

@@ -1,4 +1,4 @@
-import { cidString } from "../../core/encoding/codec.ts";
+import { cidString } from "../../core/encoding/cid.ts";
 import { ConclaveError, messageOf } from "../../core/errors.ts";
 import { isAttemptOver, isAwaited } from "../../core/request/state.ts";
 import { canonicalRanks } from "../../core/seat/order.ts";

@@ -1,5 +1,6 @@
 import { hexToBytes } from "../../core/encoding/bytes.ts";
-import { cidString, digestOf } from "../../core/encoding/codec.ts";
+import { cidString } from "../../core/encoding/cid.ts";
+import { digestOf } from "../../core/encoding/codec.ts";
 import { encodeMessage, messageBytesIn } from "../../core/encoding/transcript.ts";
 import { decisionDigest, messageDigest } from "../../core/encoding/typed-data.ts";
 import { messageOf } from "../../core/errors.ts";

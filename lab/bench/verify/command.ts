@@ -8,7 +8,7 @@ import { serialize } from "node:v8";
 import type { Command } from "commander";
 import { cidOf } from "../../../agents/adapters/ipfs/block.ts";
 import { LocalBlocks } from "../../../agents/adapters/ipfs/local-blocks.ts";
-import { cidString } from "../../../agents/core/encoding/codec.ts";
+import { cidString } from "../../../agents/core/encoding/cid.ts";
 import { sha256 } from "../../../agents/core/encoding/bytes.ts";
 import { between, toolCommand } from "../../../scripts/shared/arguments.ts";
 import { startDecidedChain, type Decided, type DecidedChain } from "../../../devnet/decided-chain.ts";

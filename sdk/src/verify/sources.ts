@@ -1,7 +1,7 @@
 import { readCar } from "../../../agents/adapters/ipfs/car.ts";
 import { blockMissing, verifiedBlock } from "../../../agents/adapters/ipfs/block.ts";
 import { createTranscriptSource } from "../../../agents/adapters/ipfs/transcript-source.ts";
-import { cidString } from "../../../agents/core/encoding/codec.ts";
+import { cidString } from "../../../agents/core/encoding/cid.ts";
 import { ConclaveError as CoreError, messageOf } from "../../../agents/core/errors.ts";
 import type { Digest } from "../../../agents/core/types.ts";
 import type { ContentStore } from "../../../agents/ports/content-store.ts";

@@ -1,4 +1,4 @@
-import { cidString } from "../../../agents/core/encoding/codec.ts";
+import { cidString } from "../../../agents/core/encoding/cid.ts";
 import { sha256 } from "../../../agents/core/encoding/bytes.ts";
 import { isPayloadMap } from "../../../agents/core/encoding/payload.ts";
 import { gatherForm, type Gathering } from "../../../agents/core/phases/readings.ts";
