@@ -38,7 +38,7 @@ const EXAMPLES = "subgraph/examples/*.graphql";
 const TARGET = `${folder}/queries.ts`;
 
 const NOTICE = `// Generated from queries/*.graphql and subgraph/schema.graphql by scripts/queries.ts; \`npm run check\` compares. Do not edit.
-import * as z from "zod";
+import * as z from "zod/mini";
 import { bigInt, bytes, day, int, list, requestId, text, time, type Where } from "./scalars.ts";
 import type { Hex } from "../../core/types.ts";
 `;
@@ -167,7 +167,7 @@ function comparedFields(type: GraphQLInputObjectType, generation: Generation): s
 
 function outputCheck(type: GraphQLOutputType, selection: SelectionSetNode | undefined, generation: Generation): string {
   if (isNonNullType(type)) return valueCheck(type.ofType, selection, generation);
-  return `${valueCheck(type, selection, generation)}.nullable()`;
+  return nullable(valueCheck(type, selection, generation));
 }
 
 function valueCheck(type: GraphQLOutputType, selection: SelectionSetNode | undefined, generation: Generation): string {
@@ -194,9 +194,13 @@ function fieldChecks(type: GraphQLOutputType, selection: SelectionSetNode, gener
     const field = type.getFields()[one.name.value] ?? fail(`Find field ${one.name.value}`);
     const meaning = MEANINGS[`${type.name}.${field.name}`] ?? (isBigInt(field.type) ? MEANINGS[field.name] : undefined);
     const check = meaning ?? outputCheck(field.type, one.selectionSet, generation);
-    const nullable = meaning === undefined || isNonNullType(field.type) ? "" : ".nullable()";
-    return [`${(one.alias ?? one.name).value}: ${check}${nullable}`];
+    const mayBeNull = meaning !== undefined && !isNonNullType(field.type);
+    return [`${(one.alias ?? one.name).value}: ${mayBeNull ? nullable(check) : check}`];
   });
+}
+
+function nullable(check: string): string {
+  return `z.nullable(${check})`;
 }
 
 function isBigInt(type: GraphQLOutputType): boolean {

@@ -7,7 +7,7 @@ import { gzipSync } from "node:zlib";
 import { AxeBuilder } from "@axe-core/playwright";
 import type { Page } from "playwright-core";
 import { requestRow, standing } from "../adapters/fixtures/subgraph-server.ts";
-import { sees, visit } from "./visit.ts";
+import { sees, visit, type VisitOptions } from "./visit.ts";
 import { startDashboardWorld, type DashboardWorld } from "./world.ts";
 
 const SHOTS = join(import.meta.dirname, "../../.cache/page");
@@ -96,24 +96,9 @@ describe("page: long lists", () => {
   });
 
   it("says by how many blocks the subgraph is behind, and shows the chain's events while it is away", async (context) => {
-    const subgraphUrl = "http://subgraph.test/conclave";
-    const { oracle, registry } = world.chain.deployment;
     let isAway = false;
-    const { page } = await visit(context, world, {
-      config: { ...world.config, subgraphUrl },
-      expects: /ERR_FAILED/,
-      routes: async (opened) =>
-        opened.route(subgraphUrl, (route) => {
-          const data = {
-            ...standing(),
-            deployment: { oracle, registry, requests: 1, agents: 5, activeAgents: 4 },
-            requests: [requestRow(1)],
-          };
-          return isAway
-            ? route.abort()
-            : route.fulfill({ json: { data }, headers: { "access-control-allow-origin": "*" } });
-        }),
-    });
+    const subgraph = subgraphOf([requestRow(1)], () => isAway);
+    const { page } = await visit(context, world, { ...subgraph, expects: /ERR_FAILED/ });
     await sees(page, /From a subgraph that is \d+ blocks behind the chain/);
     isAway = true;
     await page.reload();
@@ -142,19 +127,42 @@ async function scrollToTheEnd(last: string): Promise<{ count: number; ms: number
 }
 
 describe("page: sizes", () => {
-  it(`loads less than ${FIRST_VIEW_BYTES / 1_000} kB, compressed, for the first view`, async (context) => {
-    const { page } = await visit(context, world, { route: "/nothing" });
-    const bytes: number[] = [];
-    page.on("response", (response) => {
-      if (response.url().startsWith(world.url) && !response.url().endsWith("config.json"))
-        void response.body().then((body) => bytes.push(gzipSync(body, { level: 9 }).length));
+  for (const source of ["the chain", "a subgraph"])
+    it(`loads less than ${FIRST_VIEW_BYTES / 1_000} kB, compressed, for the first view, from ${source}`, async (context) => {
+      const answers = source === "the chain" ? {} : subgraphOf([requestRow(1)]);
+      const { page } = await visit(context, world, { route: "/nothing", ...answers });
+      const bytes: number[] = [];
+      page.on("response", (response) => {
+        if (response.url().startsWith(world.url) && !response.url().endsWith("config.json"))
+          void response.body().then((body) => bytes.push(gzipSync(body, { level: 9 }).length));
+      });
+      await page.goto("about:blank");
+      await page.goto(world.url);
+      await page.getByRole("listitem").first().waitFor();
+      await page.waitForLoadState("networkidle");
+      const sum = bytes.reduce((all, one) => all + one, 0);
+      context.diagnostic(`${bytes.length} files, ${sum} bytes`);
+      assert.ok(bytes.length > 2 && sum < FIRST_VIEW_BYTES, `the first view has ${sum} bytes`);
     });
-    await page.goto("about:blank");
-    await page.goto(world.url);
-    await page.getByRole("listitem").first().waitFor();
-    await page.waitForLoadState("networkidle");
-    const sum = bytes.reduce((all, one) => all + one, 0);
-    context.diagnostic(`${bytes.length} files, ${sum} bytes`);
-    assert.ok(bytes.length > 2 && sum < FIRST_VIEW_BYTES, `the first view has ${sum} bytes`);
-  });
 });
+
+/** A subgraph with these requests; `isAway` says when it does not answer. */
+function subgraphOf(
+  requests: readonly object[],
+  isAway = (): boolean => false,
+): { readonly config: object; readonly routes: NonNullable<VisitOptions["routes"]> } {
+  const subgraphUrl = "http://subgraph.test/conclave";
+  const { oracle, registry } = world.chain.deployment;
+  const data = {
+    ...standing(),
+    deployment: { oracle, registry, requests: requests.length, agents: 5, activeAgents: 4 },
+    requests,
+  };
+  return {
+    config: { ...world.config, subgraphUrl },
+    routes: async (opened) =>
+      opened.route(subgraphUrl, (route) =>
+        isAway() ? route.abort() : route.fulfill({ json: { data }, headers: { "access-control-allow-origin": "*" } }),
+      ),
+  };
+}

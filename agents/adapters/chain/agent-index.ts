@@ -1,4 +1,5 @@
 import { toEventSelector, getAbiItem, type ContractFunctionReturnType } from "viem";
+import { multicall } from "viem/actions";
 import { agentRegistryAbi } from "@conclave/contracts/abi";
 import { ConclaveError } from "../../core/errors.ts";
 import { ONE_PPM, type AgentId, type Ppm } from "../../core/types.ts";
@@ -91,11 +92,11 @@ function readStates(
     functionName: "getAgent" as const,
     args: [agentId] as const,
   }));
+  // Deployless: not every chain has a contract that makes several calls.
+  const how = { blockNumber, allowFailure: false, batchSize: 0, deployless: true } as const;
   return connection.call("Read the agents", signal, async (client) => {
-    // Deployless: not every chain has a contract that makes several calls.
-    const how = { blockNumber, allowFailure: false, batchSize: 0, deployless: true } as const;
     // viem does not tell the type of these results.
-    return (await client.multicall({ contracts, ...how })) as readonly AgentState[];
+    return (await multicall(client, { contracts, ...how })) as readonly AgentState[];
   });
 }
 

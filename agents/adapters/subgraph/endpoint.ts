@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { ConclaveError, type ErrorCode } from "../../core/errors.ts";
 import { backoffMs, sleep } from "../chain/backoff.ts";
 import { bodyText, connectionFailure, credentialsApart, quoted } from "../http.ts";
@@ -6,7 +6,7 @@ import { parseJson } from "../json.ts";
 import type { Endpoint } from "./graph-node.ts";
 
 /** A query as the functions of queries.ts make it. */
-export interface Query<Answer extends z.ZodType> {
+export interface Query<Answer extends z.ZodMiniType> {
   readonly name: string;
   readonly text: string;
   readonly variables: object;
@@ -18,18 +18,15 @@ const MAX_BYTES = 16 << 20;
 const RETRIES = 2;
 
 const envelope = z.object({
-  data: z.unknown().optional(),
-  errors: z
-    .array(z.object({ message: z.string().catch("") }))
-    .max(1_000)
-    .optional(),
+  data: z.optional(z.unknown()),
+  errors: z.optional(z.array(z.object({ message: z.catch(z.string(), "") })).check(z.maxLength(1_000))),
 });
 
 /**
  * Posts a query, and repeats it if that may help. The answer is checked against the query before it is used. Throws
  * SUBGRAPH_UNREACHABLE, SUBGRAPH_FAILED or SUBGRAPH_INVALID.
  */
-export async function postQuery<Answer extends z.ZodType>(
+export async function postQuery<Answer extends z.ZodMiniType>(
   endpoint: Endpoint,
   query: Query<Answer>,
   signal: AbortSignal,
@@ -57,7 +54,11 @@ export function subgraphError(
   return new ConclaveError(code, `Ask the subgraph at ${origin}: ${reason}`, { origin, ...data });
 }
 
-async function post(endpoint: Endpoint, { text, variables }: Query<z.ZodType>, signal: AbortSignal): Promise<string> {
+async function post(
+  endpoint: Endpoint,
+  { text, variables }: Query<z.ZodMiniType>,
+  signal: AbortSignal,
+): Promise<string> {
   const limit = AbortSignal.timeout(endpoint.timeoutMs ?? TIMEOUT_MS);
   const body = JSON.stringify({ query: text, variables }, (_, value: unknown) =>
     typeof value === "bigint" ? String(value) : value,
@@ -93,7 +94,11 @@ async function post(endpoint: Endpoint, { text, variables }: Query<z.ZodType>, s
   }
 }
 
-function readAnswer<Answer extends z.ZodType>(endpoint: Endpoint, query: Query<Answer>, body: string): z.infer<Answer> {
+function readAnswer<Answer extends z.ZodMiniType>(
+  endpoint: Endpoint,
+  query: Query<Answer>,
+  body: string,
+): z.infer<Answer> {
   const value = parseJson(body);
   if (value === undefined) throw invalid(endpoint, "the answer is not JSON");
   const parsed = envelope.safeParse(value);

@@ -1,5 +1,5 @@
 // Generated from queries/*.graphql and subgraph/schema.graphql by scripts/queries.ts; `npm run check` compares. Do not edit.
-import * as z from "zod";
+import * as z from "zod/mini";
 import { bigInt, bytes, day, int, list, requestId, text, time, type Where } from "./scalars.ts";
 import type { Hex } from "../../core/types.ts";
 
@@ -203,17 +203,17 @@ export type RequestFilter = Where<{
 };
 
 const agentHistoryAnswer = z.object({
-  _meta: z
-    .object({
-      block: z.object({ number: int, hash: bytes.nullable(), timestamp: int.nullable() }),
+  _meta: z.nullable(
+    z.object({
+      block: z.object({ number: int, hash: z.nullable(bytes), timestamp: z.nullable(int) }),
       hasIndexingErrors: z.boolean(),
-    })
-    .nullable(),
-  deployment: z
-    .object({ oracle: bytes.nullable(), registry: bytes.nullable(), requests: int, agents: int, activeAgents: int })
-    .nullable(),
-  agent: z
-    .object({
+    }),
+  ),
+  deployment: z.nullable(
+    z.object({ oracle: z.nullable(bytes), registry: z.nullable(bytes), requests: int, agents: int, activeAgents: int }),
+  ),
+  agent: z.nullable(
+    z.object({
       number: int,
       operator: z.object({ id: bytes }),
       signer: bytes,
@@ -273,13 +273,13 @@ const agentHistoryAnswer = z.object({
           bonded: bigInt,
           unbonding: bigInt,
           reporter: z.object({ id: bytes }),
-          evidence: z.object({ fault: fault, attempt: int, request: z.object({ id: requestId }) }).nullable(),
+          evidence: z.nullable(z.object({ fault: fault, attempt: int, request: z.object({ id: requestId }) })),
           timestamp: time,
           transaction: bytes,
         }),
       ),
-    })
-    .nullable(),
+    }),
+  ),
 });
 /** All that the query AgentHistory tells. */
 export type AgentHistoryAnswer = z.infer<typeof agentHistoryAnswer>;
@@ -292,15 +292,15 @@ export function agentHistoryQuery(variables: { readonly id: string; readonly fir
 }
 
 const faultsAnswer = z.object({
-  _meta: z
-    .object({
-      block: z.object({ number: int, hash: bytes.nullable(), timestamp: int.nullable() }),
+  _meta: z.nullable(
+    z.object({
+      block: z.object({ number: int, hash: z.nullable(bytes), timestamp: z.nullable(int) }),
       hasIndexingErrors: z.boolean(),
-    })
-    .nullable(),
-  deployment: z
-    .object({ oracle: bytes.nullable(), registry: bytes.nullable(), requests: int, agents: int, activeAgents: int })
-    .nullable(),
+    }),
+  ),
+  deployment: z.nullable(
+    z.object({ oracle: z.nullable(bytes), registry: z.nullable(bytes), requests: int, agents: int, activeAgents: int }),
+  ),
   evidences: list(
     z.object({
       agent: z.object({ number: int }),
@@ -327,17 +327,17 @@ export function faultsQuery(variables: { readonly first: number; readonly where:
 }
 
 const requestMoneyAnswer = z.object({
-  _meta: z
-    .object({
-      block: z.object({ number: int, hash: bytes.nullable(), timestamp: int.nullable() }),
+  _meta: z.nullable(
+    z.object({
+      block: z.object({ number: int, hash: z.nullable(bytes), timestamp: z.nullable(int) }),
       hasIndexingErrors: z.boolean(),
-    })
-    .nullable(),
-  deployment: z
-    .object({ oracle: bytes.nullable(), registry: bytes.nullable(), requests: int, agents: int, activeAgents: int })
-    .nullable(),
-  request: z
-    .object({
+    }),
+  ),
+  deployment: z.nullable(
+    z.object({ oracle: z.nullable(bytes), registry: z.nullable(bytes), requests: int, agents: int, activeAgents: int }),
+  ),
+  request: z.nullable(
+    z.object({
       id: requestId,
       currency: currency,
       fee: bigInt,
@@ -354,8 +354,8 @@ const requestMoneyAnswer = z.object({
         z.object({ attempt: z.object({ number: int }), treasuryPay: bigInt, relayer: bytes, relayerPay: bigInt }),
       ),
       callerPay: list(z.object({ caller: bytes, amount: bigInt, rest: bigInt })),
-    })
-    .nullable(),
+    }),
+  ),
 });
 /** All that the query RequestMoney tells. */
 export type RequestMoneyAnswer = z.infer<typeof requestMoneyAnswer>;
@@ -368,15 +368,15 @@ export function requestMoneyQuery(variables: { readonly id: string; readonly fir
 }
 
 const requestsAnswer = z.object({
-  _meta: z
-    .object({
-      block: z.object({ number: int, hash: bytes.nullable(), timestamp: int.nullable() }),
+  _meta: z.nullable(
+    z.object({
+      block: z.object({ number: int, hash: z.nullable(bytes), timestamp: z.nullable(int) }),
       hasIndexingErrors: z.boolean(),
-    })
-    .nullable(),
-  deployment: z
-    .object({ oracle: bytes.nullable(), registry: bytes.nullable(), requests: int, agents: int, activeAgents: int })
-    .nullable(),
+    }),
+  ),
+  deployment: z.nullable(
+    z.object({ oracle: z.nullable(bytes), registry: z.nullable(bytes), requests: int, agents: int, activeAgents: int }),
+  ),
   requests: list(
     z.object({
       id: requestId,
@@ -394,16 +394,16 @@ const requestsAnswer = z.object({
       timestamp: time,
       transaction: bytes,
       refund: bigInt,
-      decision: z
-        .object({
+      decision: z.nullable(
+        z.object({
           status: status,
           answer: text,
           confidence: int,
           transcript: text,
           attempt: z.object({ number: int }),
           signers: list(z.object({ number: int, agent: z.object({ number: int }) })),
-        })
-        .nullable(),
+        }),
+      ),
     }),
   ),
 });
@@ -418,15 +418,15 @@ export function requestsQuery(variables: { readonly first: number; readonly wher
 }
 
 const statisticsAnswer = z.object({
-  _meta: z
-    .object({
-      block: z.object({ number: int, hash: bytes.nullable(), timestamp: int.nullable() }),
+  _meta: z.nullable(
+    z.object({
+      block: z.object({ number: int, hash: z.nullable(bytes), timestamp: z.nullable(int) }),
       hasIndexingErrors: z.boolean(),
-    })
-    .nullable(),
-  deployment: z
-    .object({ oracle: bytes.nullable(), registry: bytes.nullable(), requests: int, agents: int, activeAgents: int })
-    .nullable(),
+    }),
+  ),
+  deployment: z.nullable(
+    z.object({ oracle: z.nullable(bytes), registry: z.nullable(bytes), requests: int, agents: int, activeAgents: int }),
+  ),
   all: list(
     z.object({
       requests: int,
@@ -477,7 +477,7 @@ const statisticsAnswer = z.object({
       treasuryNative: bigInt,
       relayersToken: bigInt,
       relayersNative: bigInt,
-      protocol: int.nullable(),
+      protocol: z.nullable(int),
     }),
   ),
   days: list(
@@ -504,7 +504,7 @@ const statisticsAnswer = z.object({
       treasuryNative: bigInt,
       relayersToken: bigInt,
       relayersNative: bigInt,
-      day: day.nullable(),
+      day: z.nullable(day),
     }),
   ),
 });

@@ -1,5 +1,6 @@
 // Values of a subgraph's endpoint: anybody can run one, so every value is bounded and checked before it is used.
-import * as z from "zod";
+// The dashboard's first view brings these checks along, so they are of the small form of zod.
+import * as z from "zod/mini";
 import type { Hex, RequestId } from "../../core/types.ts";
 
 /** Longest text: a question of 8,192 bytes, each of which can become one replacement character. */
@@ -11,31 +12,28 @@ const MAX_INT = 2 ** 31 - 1;
 const BIG_INT = /^-?\d{1,78}$/;
 const BYTES = /^0x(?:[0-9a-f]{2}){0,4096}$/;
 
-export const text = z.string().max(MAX_TEXT);
-export const int = z
-  .int()
-  .min(-MAX_INT - 1)
-  .max(MAX_INT);
-export const bigInt = z.string().regex(BIG_INT).transform(BigInt);
-export const bytes = z
-  .string()
-  .regex(BYTES)
-  .transform((value) => value as Hex);
+export const text = z.string().check(z.maxLength(MAX_TEXT));
+export const int = z.int().check(z.minimum(-MAX_INT - 1), z.maximum(MAX_INT));
+export const bigInt = z.pipe(
+  z.string().check(z.regex(BIG_INT)),
+  z.transform((value: string) => BigInt(value)),
+);
+export const bytes = z.pipe(
+  z.string().check(z.regex(BYTES)),
+  z.transform((value) => value as Hex),
+);
 
 /** Unix seconds, up to the year 2286. */
-export const time = z
-  .string()
-  .regex(/^\d{1,10}$/)
-  .transform(Number);
+export const time = z.pipe(z.string().check(z.regex(/^\d{1,10}$/)), z.transform(Number));
 /** Days since 1970. */
-export const day = z.int().min(0).max(115_740);
-export const requestId = z
-  .string()
-  .regex(/^[1-9]\d{0,38}$/)
-  .transform((value) => BigInt(value) as RequestId);
+export const day = z.int().check(z.minimum(0), z.maximum(115_740));
+export const requestId = z.pipe(
+  z.string().check(z.regex(/^[1-9]\d{0,38}$/)),
+  z.transform((value) => BigInt(value) as RequestId),
+);
 
-export function list<Item extends z.ZodType>(item: Item): z.ZodArray<Item> {
-  return z.array(item).max(MAX_ROWS);
+export function list<Item extends z.ZodMiniType>(item: Item): z.ZodMiniArray<Item> {
+  return z.array(item).check(z.maxLength(MAX_ROWS));
 }
 
 type Comparison = "" | "_not" | "_gt" | "_lt" | "_gte" | "_lte";

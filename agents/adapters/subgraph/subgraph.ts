@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod/mini";
 import {
   shareOf,
   type Address,
@@ -77,7 +77,7 @@ const CURSOR = /^s-([1-9]\d{0,9})$/;
 const MAX_INT = 2 ** 31 - 1;
 
 export function openSubgraph(endpoint: Endpoint): Subgraph {
-  const ask = async <Answer extends z.ZodType<Standings>>(
+  const ask = async <Answer extends z.ZodMiniType<Standings>>(
     query: Query<Answer>,
     signal: AbortSignal,
   ): Promise<{ readonly said: z.infer<Answer>; readonly upTo: IndexedUpTo }> => {
