@@ -19,6 +19,8 @@ const html = `<html><head><meta charset="utf-8" />
   content="${POLICY}"
 /></head><body>page</body></html>`;
 
+const LARGE = `export const digits = "${"0123456789".repeat(500)}";`;
+
 const EMPTY = { config: () => ({}), isLocal: false };
 
 /** Sends the path as it is, which `fetch` would tidy first. */
@@ -44,6 +46,7 @@ describe("the dashboard's files", () => {
     await mkdir(join(dist, "assets"), { recursive: true });
     await writeFile(join(dist, "index.html"), html);
     await writeFile(join(dist, "assets/index-BxXE_m3E.js"), "export {};");
+    await writeFile(join(dist, "assets/large-BxXE_m3E.js"), LARGE);
     await writeFile(join(dist, "notes.unknown"), "?");
     await writeFile(join(folder, "secret.txt"), "secret");
     await symlink(join(folder, "secret.txt"), join(dist, "link.txt"));
@@ -74,6 +77,23 @@ describe("the dashboard's files", () => {
     assert.equal(await statusOf(server.url, "/index.html", { "if-none-match": etag }), 304);
     const head = await fetch(server.url, { method: "HEAD" });
     assert.deepEqual([head.status, await head.text()], [200, ""]);
+  });
+
+  it("are sent by gzip to whoever takes it", async () => {
+    const path = "/assets/large-BxXE_m3E.js";
+    const encodingFor = async (accepted: string): Promise<string | null> => {
+      const { headers } = await fetch(`${server.url}${path}`, { headers: { "accept-encoding": accepted } });
+      assert.equal(headers.get("vary"), "accept-encoding");
+      return headers.get("content-encoding");
+    };
+    for (const accepted of ["gzip", "gzip, br", "br;q=1.0, GZIP;q=0.5", "deflate,gzip"])
+      assert.equal(await encodingFor(accepted), "gzip", accepted);
+    for (const accepted of ["identity", "br", "gzip;q=0", "gzip; q=0.0, br", "xgzip"])
+      assert.equal(await encodingFor(accepted), null, accepted);
+    // fetch unpacks it.
+    const zipped = await fetch(`${server.url}${path}`);
+    assert.deepEqual([zipped.headers.get("content-encoding"), await zipped.text()], ["gzip", LARGE]);
+    assert.equal((await fetch(server.url)).headers.get("content-encoding"), null);
   });
 
   it("are all that there is: no path and no link leads out of the folder", async () => {

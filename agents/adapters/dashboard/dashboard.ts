@@ -2,6 +2,8 @@
 import { readFile, readdir } from "node:fs/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { extname, join, sep } from "node:path";
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
 import { ConclaveError, messageOf } from "../../core/errors.ts";
 import { sha256 } from "../../core/encoding/bytes.ts";
 import { isAskedLocally, refuse, startHttpServer, type HttpServer, type HttpServerLimits } from "../http-server.ts";
@@ -14,6 +16,8 @@ export interface Dashboard {
 
 interface StaticFile {
   readonly bytes: Uint8Array;
+  /** The bytes by gzip; null for what it makes no smaller, or what is small anyway. */
+  readonly zipped: Uint8Array | null;
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -71,10 +75,11 @@ export async function readDashboard(folder: string, { config, isLocal }: Dashboa
         refuse(response, 404, "no such file");
         return;
       }
-      const headers = { ...file.headers, "content-security-policy": policy, ...SAFE };
+      const zipped = takesGzip(request) ? file.zipped : null;
+      const headers = { ...file.headers, ...(zipped !== null && ZIPPED), "content-security-policy": policy, ...SAFE };
       const isKnown = request.headers["if-none-match"] === file.headers["etag"] && name !== CONFIG;
       response.writeHead(isKnown ? 304 : 200, headers);
-      response.end(request.method === "HEAD" || isKnown ? undefined : file.bytes);
+      response.end(request.method === "HEAD" || isKnown ? undefined : (zipped ?? file.bytes));
     },
   };
 }
@@ -84,6 +89,14 @@ export function startDashboardServer({ dashboard, host, port }: DashboardServerO
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> =>
     dashboard.answer(request, response);
   return startHttpServer({ name: "dashboard", host, port, limits: LIMITS, answer });
+}
+
+const ZIPPED = { "content-encoding": "gzip" } as const;
+
+const GZIP_TAKEN = /(?:^|[,\s])gzip(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))(?:[;,\s]|$)/i;
+
+function takesGzip({ headers }: IncomingMessage): boolean {
+  return GZIP_TAKEN.test(String(headers["accept-encoding"] ?? ""));
 }
 
 const SAFE = {
@@ -102,7 +115,7 @@ async function readFiles(folder: string): Promise<ReadonlyMap<string, StaticFile
     // A link could lead anywhere.
     if (!entry.isFile()) continue;
     const path = join(entry.parentPath, entry.name);
-    const file = fileOf(entry.name, await readFile(path));
+    const file = await fileOf(entry.name, await readFile(path));
     bytes += file.bytes.length;
     files.set(path.slice(folder.length + 1).replaceAll(sep, "/"), file);
     if (files.size > MAX_FILES || bytes > MAX_BYTES)
@@ -111,17 +124,26 @@ async function readFiles(folder: string): Promise<ReadonlyMap<string, StaticFile
   return files;
 }
 
-function fileOf(name: string, bytes: Uint8Array): StaticFile {
+const MIN_ZIPPED_BYTES = 1_000;
+const zip = promisify(gzip);
+
+async function fileOf(name: string, bytes: Uint8Array): Promise<StaticFile> {
   const type = TYPES[extname(name)] ?? "application/octet-stream";
   // A name with a hash never gets other bytes; every other file is asked for again.
   const cached = /-[\w-]{8,}\.\w+$/.test(name) ? "public, max-age=31536000, immutable" : "no-cache";
-  return { bytes, headers: { "content-type": type, "cache-control": cached, etag: `"${sha256(bytes).slice(2, 34)}"` } };
+  const zipped = bytes.length < MIN_ZIPPED_BYTES ? null : await zip(bytes);
+  const isSmaller = zipped !== null && zipped.length < bytes.length;
+  // Weak, since both forms of the file have it.
+  const etag = `W/"${sha256(bytes).slice(2, 34)}"`;
+  const headers = { "content-type": type, "cache-control": cached, etag, vary: "accept-encoding" };
+  return { bytes, zipped: isSmaller ? zipped : null, headers };
 }
 
 function configFile(config: object): StaticFile {
   const type = TYPES[".json"] as string;
   return {
     bytes: Buffer.from(`${JSON.stringify(config)}\n`),
+    zipped: null,
     headers: { "content-type": type, "cache-control": "no-store" },
   };
 }

@@ -6,8 +6,9 @@ import { startGateway } from "../../adapters/ipfs/gateway.ts";
 import { readDashboard, startDashboardServer, type Dashboard } from "../../adapters/dashboard/dashboard.ts";
 import { isLoopback, type HttpServer } from "../../adapters/http-server.ts";
 import { parseFolder, parseListen, parseUrl, type ListenPlace } from "../shared/arguments.ts";
-import { chainFlags, findChainConfig, type ChainFlags } from "../shared/chain-source.ts";
+import { chainFlags, findChainConfig, findPlace, type ChainFlags } from "../shared/chain-source.ts";
 import type { CliHost, CommandSpec } from "../shared/command.ts";
+import { readDeployment } from "../shared/config.ts";
 import { rows, toJson } from "../shared/output.ts";
 import { findEndpoint } from "../shared/subgraph-source.ts";
 import { anyFolder, DEFAULT_PINS } from "./pins-folder.ts";
@@ -42,7 +43,8 @@ export const serve: CommandSpec<Options> = {
     },
     {
       flags: "--gateway <url...>",
-      description: "with --ui: gateways that the dashboard asks for transcripts, after this one if --from is there",
+      description:
+        "with --ui: gateways that the dashboard asks for transcripts, after this one if --from is there (default: those of the deployment file)",
     },
     {
       flags: "--live <url...>",
@@ -107,9 +109,11 @@ async function dashboardOf(
   host: CliHost,
 ): Promise<Dashboard> {
   const { rpcUrl, chainId, oracle, registry, deploymentBlock } = await findChainConfig(flags, host);
-  const others = (flags.gateway ?? []).map((url) =>
+  const named = flags.gateway?.map((url) =>
     parseUrl(url, "--gateway", "a trustless gateway", "https://gateway.example"),
   );
+  const { deployment } = findPlace(flags, host);
+  const others = named ?? (deployment === null ? [] : ((await readDeployment(deployment)).gateways ?? []));
   const live = (flags.live ?? []).map((url) =>
     parseUrl(url, "--live", "an agent's live stream", "https://agent.example"),
   );

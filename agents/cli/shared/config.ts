@@ -75,6 +75,11 @@ const deploymentSchema = z.object({
   token: chainConfigSchema.shape.registry.optional(),
   rpcUrl: z.url().optional(),
   subgraphUrl: z.url().optional(),
+  /** Gateways that have the transcripts. */
+  gateways: z
+    .array(z.url({ protocol: /^https?$/ }))
+    .max(64)
+    .optional(),
   /** Which build of the contracts was deployed. */
   buildProfile: z.enum(["production", "default"]).optional(),
 });
