@@ -339,7 +339,7 @@ describe("page: asking", () => {
 });
 
 describe("page: stake", () => {
-  it("delegates, unbonds, withdraws and claims with the burner account", async (context) => {
+  it("delegates, starts what has joined, unbonds and withdraws by the chain's clock", async (context) => {
     const chain = createTestClient({ mode: "anvil", transport: http(world.rpcUrl) });
     const { page } = await visit(context, world, { route: "/agents" });
     await page.getByRole("link", { name: "Agent 2", exact: true }).click();
@@ -354,14 +354,20 @@ describe("page: stake", () => {
     await panel.getByLabel("Amount of TEST").fill("1.5");
     await panel.getByRole("button", { name: "Delegate" }).click();
     await panel.getByText("2.5 TEST", { exact: true }).waitFor();
+    await panel.getByText(/^1\.5 TEST, may be started at /).waitFor();
+    const start = panel.getByRole("button", { name: "Start earning" });
+    assert.equal(await start.isDisabled(), true);
+    await chain.increaseTime({ seconds: 14 * 86_400 + 1 });
+    await chain.mine({ blocks: 1 });
+    await panel.getByText("1.5 TEST: start it").waitFor();
+    await start.click();
+    await start.waitFor({ state: "detached" });
+    assert.equal((await conclave.position(2, world.accounts[0]?.address ?? "0x")).joining, 0n);
     await panel.getByRole("button", { name: "Unbond all" }).click();
     await panel.getByText(/2\.5 TEST until/).waitFor();
     const { unbondingDelaySeconds } = await conclave.terms();
     await chain.increaseTime({ seconds: unbondingDelaySeconds + 1 });
     await chain.mine({ blocks: 1 });
-    await page.clock.setFixedTime(Date.now() + (unbondingDelaySeconds + 60) * 1_000);
-    await page.reload();
-    await panel.getByRole("button", { name: "Burner account of this local chain" }).click();
     await panel.getByRole("button", { name: "Withdraw" }).click();
     await panel.getByText("0 TEST", { exact: true }).nth(1).waitFor();
     assert.equal((await conclave.position(2, world.accounts[0]?.address ?? "0x")).unbonding, 0n);
