@@ -386,6 +386,16 @@ describe("page: stake", () => {
   });
 });
 
+/** True if an alert stands in every frame of the next `ms`. */
+async function staysFor(ms: number): Promise<boolean> {
+  const end = performance.now() + ms;
+  while (performance.now() < end) {
+    if (document.querySelector("[role=alert]") === null) return false;
+    await new Promise((resolve) => requestAnimationFrame(resolve));
+  }
+  return true;
+}
+
 describe("page: what goes wrong around it", () => {
   it("says that the node is away, and goes on by itself when it is back", async (context) => {
     const { page } = await visit(context, world, { expects: /ERR_FAILED/ });
@@ -397,6 +407,18 @@ describe("page: what goes wrong around it", () => {
     await sees(page, "The node of the chain does not answer");
     await page.unroute(`${world.rpcUrl}/**`);
     await page.locator(".decided-answer").waitFor();
+    await page.getByRole("alert").waitFor({ state: "detached" });
+  });
+
+  it("says so as long as the node is away, though it remembers the terms", async (context) => {
+    const provisional = String(world.chain.decisions.at(-1)?.attempt.request.id);
+    const { page } = await visit(context, world, { route: `/request/${provisional}`, expects: /ERR_FAILED/ });
+    await page.getByText("Fee paid").waitFor();
+    await page.getByRole("button", { name: /^Appeal for/ }).waitFor();
+    await page.route(`${world.rpcUrl}/**`, (route) => route.abort());
+    await sees(page, "The node of the chain does not answer");
+    assert.equal(await page.evaluate(staysFor, 6_000), true, "the alert vanished while the node was away");
+    await page.unroute(`${world.rpcUrl}/**`);
     await page.getByRole("alert").waitFor({ state: "detached" });
   });
 
