@@ -125,15 +125,18 @@ describe("page: proof", () => {
     assert.match(await page.locator(".seal.good").innerText(), /^Proven\./);
   });
 
-  it("turns red at a broken block, and names it", async (context) => {
+  it("is not green at a broken block, names it once, and calls nothing refuted", async (context) => {
     const digest = digestOf(argued.decided, 3);
     const bytes = world.blocks.get(digest) ?? new Uint8Array();
     context.after(() => world.blocks.set(digest, bytes));
     world.blocks.set(digest, bytes.with(20, (bytes[20] ?? 0) ^ 1));
     const { page } = await visit(context, world, { route: `/request/${argued.requestId}` });
-    await sees(page, "A part of the transcript is missing");
+    await sees(page, "The gateway gives other bytes than the transcript's");
     await page.getByRole("button", { name: "Prove", exact: true }).click();
     await page.locator(".seal.bad").waitFor();
+    assert.match(await page.locator(".seal.bad").innerText(), /^Not proven\s+Nothing is refuted: name another gateway/);
+    assert.equal(await page.getByRole("main").getByText(cidString(digest)).count(), 1);
+    assert.equal(await page.getByRole("alert").count(), 1);
     const failed = page.locator(".check.is-failed");
     assert.equal(await failed.count(), 1);
     assert.match(await failed.innerText(), new RegExp(`Every message[^]*${cidString(digest)}`));
@@ -150,6 +153,24 @@ describe("page: proof", () => {
     await page.getByRole("button", { name: "Prove", exact: true }).click();
     await sees(page, "Nothing is refuted");
     assert.match(await page.locator(".check.is-failed").innerText(), new RegExp(cidString(digest)));
+  });
+
+  it("names the block once that a gateway which fails does not give", async (context) => {
+    const [gateway] = world.config["gateways"] as readonly string[];
+    const { page } = await visit(context, world, {
+      route: `/request/${argued.requestId}`,
+      expects: /500/,
+      routes: (opened) =>
+        opened.route(`${gateway}/**`, (route) =>
+          route.fulfill({ status: 500, headers: { "access-control-allow-origin": "*" } }),
+        ),
+    });
+    const root = page.getByRole("main").getByText(cidString(digestOf(argued.decided, 0)));
+    await root.waitFor();
+    await page.getByRole("button", { name: "Prove", exact: true }).click();
+    await page.getByRole("region", { name: "Proof" }).getByRole("alert").waitFor();
+    assert.equal(await root.count(), 1);
+    assert.equal(await page.getByRole("alert").count(), 1);
   });
 
   it("asks the next gateway when one has nothing", async (context) => {

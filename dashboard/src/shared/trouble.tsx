@@ -12,6 +12,7 @@ interface Props {
 /** Says what went wrong, and the way out. */
 export function Trouble({ error, onRetry }: Props): ReactElement {
   const { title, message, way } = wordsOf(error);
+  const cid = cidOf(error);
   return (
     <div role="alert" className="trouble">
       <p>
@@ -19,6 +20,12 @@ export function Trouble({ error, onRetry }: Props): ReactElement {
       </p>
       <p>
         <Quoted text={message} most={600} />
+        {cid !== null && !message.includes(cid) && (
+          <>
+            {" "}
+            Block <span className="mono">{cid}</span>
+          </>
+        )}
       </p>
       {way !== null && <p>{way}</p>}
       <div className="row">
@@ -90,6 +97,12 @@ function wordsOf(error: unknown): Words {
   return isRefusal
     ? { title: "You said no in the wallet", message: "Nothing was sent.", way: null }
     : { title: "That did not work", message, way: null };
+}
+
+/** The CID of the block that an error is about; null if it is about none. */
+export function cidOf(error: unknown): string | null {
+  const cid = error instanceof ConclaveError ? error.data["cid"] : null;
+  return typeof cid === "string" ? cid : null;
 }
 
 /** True if the node does not answer, which may pass. */
