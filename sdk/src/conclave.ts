@@ -335,6 +335,9 @@ async function requireBond(connection: Connection, request: Request, round: Roun
   if (bond <= most) return;
   throw new CoreError("USAGE", `Appeal against request ${request.id}: the bond is ${bond}, more than ${most}`, {
     field: "mostBond",
+    currency: request.terms.currency,
+    bond: String(bond),
+    most: String(most),
   });
 }
 

@@ -372,6 +372,16 @@ describe("page: stake", () => {
     assert.equal(await staked.innerText(), "1 TEST");
     await panel.getByLabel("Amount of TEST").fill("nonsense");
     await sees(page, "give an amount of TEST, e.g. 1.5");
+    await panel.getByLabel("Amount of TEST").fill("20");
+    await panel.getByRole("button", { name: "Delegate" }).click();
+    await sees(page, /refused with StakeAboveMaximum \(stake 21 TEST, maximum 16 TEST\): bond less/);
+    assert.equal(
+      await page
+        .getByRole("alert")
+        .getByText(/What to do/)
+        .count(),
+      0,
+    );
     await panel.getByLabel("Amount of TEST").fill("1.5");
     await panel.getByRole("button", { name: "Delegate" }).click();
     await panel.getByText("2.5 TEST", { exact: true }).waitFor();

@@ -4,7 +4,7 @@ import { formatUnits, parseUnits } from "viem";
 import type { Conclave } from "../../../sdk/src/index.ts";
 import { Field } from "../shared/field.tsx";
 import { amount, seconds, time } from "../shared/format.ts";
-import { Trouble } from "../shared/trouble.tsx";
+import { Trouble, retryMs } from "../shared/trouble.tsx";
 import type { Account } from "../wallet/account.ts";
 import { WalletList } from "../wallet/wallet-menu.tsx";
 import { useDashboard } from "../dashboard.tsx";
@@ -41,21 +41,9 @@ interface Props {
 }
 
 function Staked({ agentId, account: { address }, terms }: Props): ReactElement {
-  const { conclave, settings, publicClient } = useDashboard();
+  const { conclave } = useDashboard();
   const queries = useQueryClient();
-  const own = useQuery({
-    queryKey: ["stake", settings, agentId, address],
-    queryFn: async ({ signal }) => {
-      const [position, rewards, holdings, { timestamp }] = await Promise.all([
-        conclave.position(agentId, address, signal),
-        conclave.rewards(agentId, address, signal),
-        conclave.holdings(address, signal),
-        publicClient.getBlock(),
-      ]);
-      return { position, rewards, holdings, now: Number(timestamp) };
-    },
-    refetchInterval: ({ state: { data } }) => (data !== undefined && isWaiting(data.position) ? WAITING_MS : false),
-  });
+  const own = useStake(agentId, address);
   const doing = useMutation({
     mutationFn: async (action: (actions: Conclave["actions"]) => Promise<unknown>) => action(conclave.actions),
     onSettled: () => queries.invalidateQueries(),
@@ -111,7 +99,8 @@ function Staked({ agentId, account: { address }, terms }: Props): ReactElement {
           ))}
       </div>
       <p className="soft small">
-        Stake for an agent joins for 14 days first. Then it earns once you start it here: nothing starts it by itself.
+        Stake for an agent joins for 14 days first. Then it earns once you start it here; what you delegate, unbond or
+        claim after that starts it, too.
       </p>
       <p className="soft small">
         Unbonding takes {seconds(terms.unbondingDelaySeconds)}. Until then the stake can still be slashed for what the
@@ -121,6 +110,24 @@ function Staked({ agentId, account: { address }, terms }: Props): ReactElement {
       {doing.error !== null && <Trouble error={doing.error} />}
     </>
   );
+}
+
+function useStake(agentId: number, address: Account["address"]) {
+  const { conclave, settings, publicClient } = useDashboard();
+  return useQuery({
+    queryKey: ["stake", settings, agentId, address],
+    queryFn: async ({ signal }) => {
+      const [position, rewards, holdings, { timestamp }] = await Promise.all([
+        conclave.position(agentId, address, signal),
+        conclave.rewards(agentId, address, signal),
+        conclave.holdings(address, signal),
+        publicClient.getBlock(),
+      ]);
+      return { position, rewards, holdings, now: Number(timestamp) };
+    },
+    refetchInterval: ({ state: { data, error } }) =>
+      data !== undefined && isWaiting(data.position) ? WAITING_MS : retryMs(error),
+  });
 }
 
 /** Time between two looks at stake for which something becomes possible. */
