@@ -463,6 +463,9 @@ describe("page: what goes wrong around it", () => {
     await page.getByLabel("Address of the registry").fill(registry ?? "");
     await page.getByRole("button", { name: "Save" }).click();
     await sees(page, "oracle: give 0x and 40 hexadecimal digits");
+    await page.getByLabel("Address of the oracle").fill(`0x${"aB".repeat(20)}`);
+    await page.getByRole("button", { name: "Save" }).click();
+    await sees(page, /oracle: a letter or digit is wrong, since its checksum is/);
     await page.getByLabel("Address of the oracle").fill(oracle ?? "");
     await page.getByLabel(/^Gateways/).fill(String(gateways));
     await page.getByRole("button", { name: "Save" }).click();
@@ -478,8 +481,16 @@ describe("page: what goes wrong around it", () => {
     const elsewhere = await visit(context, world, { config: { ...world.config, chainId: 1, burnerKey: undefined } });
     await sees(elsewhere.page, "The node serves another chain");
     const config = { ...world.config, oracle: world.accounts[0]?.address };
-    const nowhere = await visit(context, world, { route: "/ask", config });
-    await sees(nowhere.page, "There is no Conclave at this address");
+    for (const route of ["/ask", "/"]) {
+      const nowhere = await visit(context, world, { route, config });
+      await sees(nowhere.page, "There is no Conclave at this address");
+      assert.equal(await nowhere.page.getByText("Nobody has asked yet").count(), 0);
+    }
+    const other = await visit(context, world, {
+      route: "/agents",
+      config: { ...world.config, registry: world.config["oracle"] },
+    });
+    await sees(other.page, /Find the registry: the oracle's is at 0x\w+, not at 0x\w+; correct the address/);
     const served = await visit(context, world, { config: { ...world.config, chainId: "x" } });
     await sees(served.page, /config\.json beside this page: .*chainId/);
   });
