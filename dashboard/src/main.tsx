@@ -2,11 +2,8 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
-import { isAway } from "./shared/trouble.tsx";
+import { retryMs } from "./shared/trouble.tsx";
 import "./style.css";
-
-/** Time between two tries while the node is away. */
-const RETRY_MS = 3_000;
 
 const queries = new QueryClient({
   defaultOptions: {
@@ -15,7 +12,7 @@ const queries = new QueryClient({
       retry: false,
       networkMode: "always",
       refetchOnWindowFocus: false,
-      refetchInterval: ({ state }) => (isAway(state.error) ? RETRY_MS : false),
+      refetchInterval: ({ state }) => retryMs(state.error),
     },
     mutations: { networkMode: "always" },
   },

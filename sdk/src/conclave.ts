@@ -135,7 +135,7 @@ interface Context {
   readonly progress: (requestId: bigint, signal?: AbortSignal) => Promise<Progress>;
 }
 
-/** Opens a deployment. Sends nothing: the first call checks the client's chain. Throws USAGE. */
+/** Opens a deployment. Sends nothing: the first call checks the client's chain and the addresses. Throws USAGE. */
 export function createConclave(config: ConclaveConfig): Conclave {
   requireArguments({ config: CONFIG }, [config]);
   const context = createContext(config);
@@ -335,6 +335,9 @@ async function requireBond(connection: Connection, request: Request, round: Roun
   if (bond <= most) return;
   throw new CoreError("USAGE", `Appeal against request ${request.id}: the bond is ${bond}, more than ${most}`, {
     field: "mostBond",
+    currency: request.terms.currency,
+    bond: String(bond),
+    most: String(most),
   });
 }
 

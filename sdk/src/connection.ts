@@ -1,4 +1,12 @@
-import { BaseError, ContractFunctionZeroDataError, InvalidAddressError, type PublicClient } from "viem";
+import {
+  AbiDecodingDataSizeTooSmallError,
+  BaseError,
+  ContractFunctionRevertedError,
+  ContractFunctionZeroDataError,
+  InvalidAddressError,
+  type PublicClient,
+} from "viem";
+import { decisionOracleAbi } from "@conclave/contracts/abi";
 import type { Client, Connection } from "../../agents/adapters/chain/connection.ts";
 import { lower } from "../../agents/adapters/chain/decode.ts";
 import { toChainError } from "../../agents/adapters/chain/errors.ts";
@@ -13,7 +21,7 @@ export interface ConclaveDeployment {
   readonly deploymentBlock?: bigint | number;
 }
 
-/** What the adapters of the chain need, over a client of viem. The client's chain is checked once, before the first call. */
+/** What the adapters of the chain need, over a client of viem. The client's chain and the addresses are checked once, before the first call. */
 export function connectionOf(publicClient: PublicClient, deployment: ConclaveDeployment): Connection {
   const { chainId, oracle, registry, deploymentBlock = 0 } = deployment;
   const client = publicClient as Client;
@@ -28,8 +36,32 @@ export function connectionOf(publicClient: PublicClient, deployment: ConclaveDep
       { field: "publicClient", expected: chainId, found },
     );
   };
+  const requireContracts = async (): Promise<void> => {
+    const question = { address: oracle, abi: decisionOracleAbi, functionName: "registry" } as const;
+    const found = await client.readContract(question).catch((error: unknown) => {
+      if (!isAnotherContract(error)) throw error;
+      throw new CoreError(
+        "CHAIN_NO_CONTRACT",
+        `Find the oracle: chain ${chainId} has no oracle of Conclave at ${oracle}; correct the address`,
+        { field: "oracle", address: oracle, chainId },
+      );
+    });
+    if (lower(found) === lower(registry)) return;
+    throw new CoreError(
+      "CHAIN_NO_CONTRACT",
+      `Find the registry: the oracle's is at ${found}, not at ${registry}; correct the address`,
+      { field: "registry", address: registry, expected: found, chainId },
+    );
+  };
+  const requireAll = async (): Promise<void> => {
+    const contracts = requireContracts();
+    // Another chain is the cause of what is wrong with the contracts, too.
+    contracts.catch(() => undefined);
+    await requireChain();
+    await contracts;
+  };
   const check = (): Promise<void> => {
-    checked ??= requireChain().catch((error: unknown) => {
+    checked ??= requireAll().catch((error: unknown) => {
       checked = null;
       throw error;
     });
@@ -63,6 +95,12 @@ export function connectionOf(publicClient: PublicClient, deployment: ConclaveDep
     together: (request, signal) => call("Read a transaction", signal, (one) => one.request(request)),
     check: (signal) => call("Read the chain id", signal, async () => undefined),
   };
+}
+
+/** True if the address has no contract, or one that answers otherwise than Conclave's. */
+function isAnotherContract(error: unknown): boolean {
+  const kinds = [ContractFunctionZeroDataError, ContractFunctionRevertedError, AbiDecodingDataSizeTooSmallError];
+  return kinds.some((kind) => isCausedBy(error, kind));
 }
 
 function isCausedBy(error: unknown, kind: new (...args: never[]) => Error): boolean {

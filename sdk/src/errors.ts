@@ -1,8 +1,9 @@
 import { BaseError } from "viem";
 import { toChainError } from "../../agents/adapters/chain/errors.ts";
+import { refusals } from "../../agents/adapters/chain/refusals.ts";
 import { ConclaveError as CoreError, type ErrorCode } from "../../agents/core/errors.ts";
 
-/** What to do about each error that the SDK throws. */
+/** What to do about each error that the SDK throws, unless the contract refused for a reason that has a way out of its own. */
 const hints = {
   WALLET_MISSING: "give createConclave a walletClient, or ask the user to connect a wallet",
   WALLET_WRONG_CHAIN: "ask the wallet to switch to the chain of the deployment, then repeat the call",
@@ -10,7 +11,7 @@ const hints = {
   CHAIN_UNREACHABLE: "check the node's URL and the network between; nothing was lost, and the call can be repeated",
   CHAIN_WRONG_ID: "give createConclave a publicClient of the deployment's chain",
   CHAIN_NO_CONTRACT: "correct the addresses of the deployment",
-  CHAIN_REVERTED: "read the contract's reason in the message; nothing was changed",
+  CHAIN_REVERTED: "look at what the message says; nothing was changed",
   CHAIN_TIMEOUT: "the transaction may still be mined: look for it before you repeat it",
   CHAIN_REORGED: "start again from an earlier block",
   CHAIN_HEADER_UNKNOWN: "use another node, or a newer version of @conclave/sdk",
@@ -55,7 +56,7 @@ export class ConclaveError extends Error {
     this.name = "ConclaveError";
     this.code = code;
     this.field = typeof data["field"] === "string" ? data["field"] : null;
-    this.hint = hints[code];
+    this.hint = refusals[String(data["error"])] ?? hints[code];
     this.data = data;
   }
 }

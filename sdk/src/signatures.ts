@@ -1,4 +1,3 @@
-import { isAddress } from "viem";
 import { REQUEST_STATUSES } from "../../agents/core/request/events.ts";
 import { CURRENCIES, ONE_PPM } from "../../agents/core/types.ts";
 import {
@@ -34,10 +33,6 @@ const SECONDS = wholeNumber(0, Number.MAX_SAFE_INTEGER);
 const ENTRIES = wholeNumber(1, 100);
 const HEIR = orNull(ADDRESS);
 
-export const ANY_CASE_ADDRESS: Kind = kindOf(
-  "an address: 0x and 40 hexadecimal digits",
-  (value) => typeof value === "string" && isAddress(value, { strict: false }),
-);
 const protocol = kindOf(
   "a protocol's id or its code",
   (value) => typeof value === "string" || Number.isSafeInteger(value),
@@ -59,8 +54,8 @@ const WHERE =
 export const DEPLOYMENT: Kind = record(
   {
     chainId: CHAIN_ID,
-    oracle: ANY_CASE_ADDRESS,
-    registry: ANY_CASE_ADDRESS,
+    oracle: ADDRESS,
+    registry: ADDRESS,
     deploymentBlock: optional(block),
   },
   WHERE,

@@ -87,11 +87,15 @@ describe("conclave verify of many requests", () => {
     const { code, value } = await cli.json("verify", "--since", "0", ...source, ...state);
     assert.equal(code, 1);
     const [failure] = value["failures"] as readonly Record<string, unknown>[];
-    assert.deepEqual([value["proven"], value["refuted"]], [COUNT - 1, 1]);
+    assert.deepEqual([value["proven"], value["refuted"], value["broken"]], [COUNT - 1, 0, 1]);
     assert.deepEqual([failure?.["requestId"], failure?.["step"], failure?.["cid"]], [ids[2], "messages", cid]);
     const shown = await cli.run(["verify", "--since", "0", ...source]);
     assert.equal(shown.code, 1);
-    assert.match(shown.stdout, new RegExp(`\nrequest ${ids[2]} REFUTED at messages: block ${cid}: hash mismatch`));
+    assert.match(
+      shown.stdout,
+      new RegExp(`\nrequest ${ids[2]} BROKEN at messages: block ${cid}: hash mismatch: its bytes `),
+    );
+    assert.match(shown.stdout, /\nbroken +1: name another source of the blocks, and verify again/);
     await spoil(2, false);
     const again = await cli.json("verify", "--since", "0", ...source, ...state);
     assert.deepEqual([again.code, again.value["proven"], again.value["provenBefore"]], [0, 1, COUNT - 1]);

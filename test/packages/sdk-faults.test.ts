@@ -68,7 +68,15 @@ describe("sdk: addresses", () => {
     const at = (oracle: `0x${string}`): Conclave =>
       createConclave({ publicClient, deployment: { ...world.deployment, oracle } });
     const nobodys = at(`0x${"77".repeat(20)}`).quote(question);
-    await assert.rejects(nobodys, { code: "CHAIN_NO_CONTRACT", field: "deployment" });
+    await assert.rejects(nobodys, { code: "CHAIN_NO_CONTRACT", field: "oracle" });
+    await assert.rejects(at(`0x${"77".repeat(20)}`).history(), { code: "CHAIN_NO_CONTRACT", field: "oracle" });
+    const { oracle, registry, token } = world.deployment;
+    await assert.rejects(at(token).faults(), { code: "CHAIN_NO_CONTRACT", field: "oracle" });
+    const other = createConclave({ publicClient, deployment: { ...world.deployment, registry: oracle } });
+    const message = new RegExp(`the oracle's is at ${registry}, not at ${oracle}`, "i");
+    await assert.rejects(other.agents(), { code: "CHAIN_NO_CONTRACT", field: "registry", message });
+    const mistyped = `0x${"aB".repeat(20)}` as const;
+    assert.throws(() => at(mistyped), { code: "USAGE", field: "oracle", message: /with the right checksum/ });
     assert.throws(() => at("0x12"), { code: "USAGE", field: "oracle", message: /oracle = "0x12": give an address/ });
     const position = conclave.position(1, "0x12");
     await assert.rejects(position, { code: "USAGE", field: "account", message: /account = "0x12": give an address/ });

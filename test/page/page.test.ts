@@ -125,15 +125,18 @@ describe("page: proof", () => {
     assert.match(await page.locator(".seal.good").innerText(), /^Proven\./);
   });
 
-  it("turns red at a broken block, and names it", async (context) => {
+  it("is not green at a broken block, names it once, and calls nothing refuted", async (context) => {
     const digest = digestOf(argued.decided, 3);
     const bytes = world.blocks.get(digest) ?? new Uint8Array();
     context.after(() => world.blocks.set(digest, bytes));
     world.blocks.set(digest, bytes.with(20, (bytes[20] ?? 0) ^ 1));
     const { page } = await visit(context, world, { route: `/request/${argued.requestId}` });
-    await sees(page, "A part of the transcript is missing");
+    await sees(page, "The gateway gives other bytes than the transcript's");
     await page.getByRole("button", { name: "Prove", exact: true }).click();
     await page.locator(".seal.bad").waitFor();
+    assert.match(await page.locator(".seal.bad").innerText(), /^Not proven\s+Nothing is refuted: name another gateway/);
+    assert.equal(await page.getByRole("main").getByText(cidString(digest)).count(), 1);
+    assert.equal(await page.getByRole("alert").count(), 1);
     const failed = page.locator(".check.is-failed");
     assert.equal(await failed.count(), 1);
     assert.match(await failed.innerText(), new RegExp(`Every message[^]*${cidString(digest)}`));
@@ -150,6 +153,24 @@ describe("page: proof", () => {
     await page.getByRole("button", { name: "Prove", exact: true }).click();
     await sees(page, "Nothing is refuted");
     assert.match(await page.locator(".check.is-failed").innerText(), new RegExp(cidString(digest)));
+  });
+
+  it("names the block once that a gateway which fails does not give", async (context) => {
+    const [gateway] = world.config["gateways"] as readonly string[];
+    const { page } = await visit(context, world, {
+      route: `/request/${argued.requestId}`,
+      expects: /500/,
+      routes: (opened) =>
+        opened.route(`${gateway}/**`, (route) =>
+          route.fulfill({ status: 500, headers: { "access-control-allow-origin": "*" } }),
+        ),
+    });
+    const root = page.getByRole("main").getByText(cidString(digestOf(argued.decided, 0)));
+    await root.waitFor();
+    await page.getByRole("button", { name: "Prove", exact: true }).click();
+    await page.getByRole("region", { name: "Proof" }).getByRole("alert").waitFor();
+    assert.equal(await root.count(), 1);
+    assert.equal(await page.getByRole("alert").count(), 1);
   });
 
   it("asks the next gateway when one has nothing", async (context) => {
@@ -339,7 +360,7 @@ describe("page: asking", () => {
 });
 
 describe("page: stake", () => {
-  it("delegates, unbonds, withdraws and claims with the burner account", async (context) => {
+  it("delegates, starts what has joined, unbonds and withdraws by the chain's clock", async (context) => {
     const chain = createTestClient({ mode: "anvil", transport: http(world.rpcUrl) });
     const { page } = await visit(context, world, { route: "/agents" });
     await page.getByRole("link", { name: "Agent 2", exact: true }).click();
@@ -351,17 +372,33 @@ describe("page: stake", () => {
     assert.equal(await staked.innerText(), "1 TEST");
     await panel.getByLabel("Amount of TEST").fill("nonsense");
     await sees(page, "give an amount of TEST, e.g. 1.5");
+    await panel.getByLabel("Amount of TEST").fill("20");
+    await panel.getByRole("button", { name: "Delegate" }).click();
+    await sees(page, /refused with StakeAboveMaximum \(stake 21 TEST, maximum 16 TEST\): bond less/);
+    assert.equal(
+      await page
+        .getByRole("alert")
+        .getByText(/What to do/)
+        .count(),
+      0,
+    );
     await panel.getByLabel("Amount of TEST").fill("1.5");
     await panel.getByRole("button", { name: "Delegate" }).click();
     await panel.getByText("2.5 TEST", { exact: true }).waitFor();
+    await panel.getByText(/^1\.5 TEST, may be started at /).waitFor();
+    const start = panel.getByRole("button", { name: "Start earning" });
+    assert.equal(await start.isDisabled(), true);
+    await chain.increaseTime({ seconds: 14 * 86_400 + 1 });
+    await chain.mine({ blocks: 1 });
+    await panel.getByText("1.5 TEST: start it").waitFor();
+    await start.click();
+    await start.waitFor({ state: "detached" });
+    assert.equal((await conclave.position(2, world.accounts[0]?.address ?? "0x")).joining, 0n);
     await panel.getByRole("button", { name: "Unbond all" }).click();
     await panel.getByText(/2\.5 TEST until/).waitFor();
     const { unbondingDelaySeconds } = await conclave.terms();
     await chain.increaseTime({ seconds: unbondingDelaySeconds + 1 });
     await chain.mine({ blocks: 1 });
-    await page.clock.setFixedTime(Date.now() + (unbondingDelaySeconds + 60) * 1_000);
-    await page.reload();
-    await panel.getByRole("button", { name: "Burner account of this local chain" }).click();
     await panel.getByRole("button", { name: "Withdraw" }).click();
     await panel.getByText("0 TEST", { exact: true }).nth(1).waitFor();
     assert.equal((await conclave.position(2, world.accounts[0]?.address ?? "0x")).unbonding, 0n);
@@ -380,6 +417,16 @@ describe("page: stake", () => {
   });
 });
 
+/** True if an alert stands in every frame of the next `ms`. */
+async function staysFor(ms: number): Promise<boolean> {
+  const end = performance.now() + ms;
+  while (performance.now() < end) {
+    if (document.querySelector("[role=alert]") === null) return false;
+    await new Promise((resolve) => requestAnimationFrame(resolve));
+  }
+  return true;
+}
+
 describe("page: what goes wrong around it", () => {
   it("says that the node is away, and goes on by itself when it is back", async (context) => {
     const { page } = await visit(context, world, { expects: /ERR_FAILED/ });
@@ -394,6 +441,18 @@ describe("page: what goes wrong around it", () => {
     await page.getByRole("alert").waitFor({ state: "detached" });
   });
 
+  it("says so as long as the node is away, though it remembers the terms", async (context) => {
+    const provisional = String(world.chain.decisions.at(-1)?.attempt.request.id);
+    const { page } = await visit(context, world, { route: `/request/${provisional}`, expects: /ERR_FAILED/ });
+    await page.getByText("Fee paid").waitFor();
+    await page.getByRole("button", { name: /^Appeal for/ }).waitFor();
+    await page.route(`${world.rpcUrl}/**`, (route) => route.abort());
+    await sees(page, "The node of the chain does not answer");
+    assert.equal(await page.evaluate(staysFor, 6_000), true, "the alert vanished while the node was away");
+    await page.unroute(`${world.rpcUrl}/**`);
+    await page.getByRole("alert").waitFor({ state: "detached" });
+  });
+
   it("asks for settings where none are served, refuses wrong ones, and keeps right ones", async (context) => {
     const { page } = await visit(context, world, { config: null });
     await page.getByRole("heading", { name: "Settings" }).waitFor();
@@ -404,6 +463,9 @@ describe("page: what goes wrong around it", () => {
     await page.getByLabel("Address of the registry").fill(registry ?? "");
     await page.getByRole("button", { name: "Save" }).click();
     await sees(page, "oracle: give 0x and 40 hexadecimal digits");
+    await page.getByLabel("Address of the oracle").fill(`0x${"aB".repeat(20)}`);
+    await page.getByRole("button", { name: "Save" }).click();
+    await sees(page, /oracle: a letter or digit is wrong, since its checksum is/);
     await page.getByLabel("Address of the oracle").fill(oracle ?? "");
     await page.getByLabel(/^Gateways/).fill(String(gateways));
     await page.getByRole("button", { name: "Save" }).click();
@@ -419,8 +481,16 @@ describe("page: what goes wrong around it", () => {
     const elsewhere = await visit(context, world, { config: { ...world.config, chainId: 1, burnerKey: undefined } });
     await sees(elsewhere.page, "The node serves another chain");
     const config = { ...world.config, oracle: world.accounts[0]?.address };
-    const nowhere = await visit(context, world, { route: "/ask", config });
-    await sees(nowhere.page, "There is no Conclave at this address");
+    for (const route of ["/ask", "/"]) {
+      const nowhere = await visit(context, world, { route, config });
+      await sees(nowhere.page, "There is no Conclave at this address");
+      assert.equal(await nowhere.page.getByText("Nobody has asked yet").count(), 0);
+    }
+    const other = await visit(context, world, {
+      route: "/agents",
+      config: { ...world.config, registry: world.config["oracle"] },
+    });
+    await sees(other.page, /Find the registry: the oracle's is at 0x\w+, not at 0x\w+; correct the address/);
     const served = await visit(context, world, { config: { ...world.config, chainId: "x" } });
     await sees(served.page, /config\.json beside this page: .*chainId/);
   });

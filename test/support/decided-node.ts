@@ -4,7 +4,9 @@ import {
   createPublicClient,
   encodeAbiParameters,
   encodeEventTopics,
+  encodeFunctionData,
   numberToHex,
+  pad,
   type AbiEvent,
   type Hex,
   type PublicClient,
@@ -26,6 +28,7 @@ export interface OnChain {
 
 export const NODE_REGISTRY = `0x${"0b".repeat(20)}` as Address;
 
+const REGISTRY_CALL = encodeFunctionData({ abi: decisionOracleAbi, functionName: "registry" });
 const HEAD = 100;
 const SEED_BLOCK = 3n;
 const EPOCH_BLOCKS = 160;
@@ -67,8 +70,10 @@ export function clientOf(requests: readonly OnChain[]): PublicClient {
       }
       case "eth_getTransactionByHash":
         return requests.map((one, index) => transactionOf(one, index)).find(({ hash }) => hash === params[0]);
-      case "eth_call":
-        return numberToHex(EPOCH_BLOCKS, { size: 32 });
+      case "eth_call": {
+        const [{ data }] = params as [{ readonly data: Hex }];
+        return data === REGISTRY_CALL ? pad(NODE_REGISTRY, { size: 32 }) : numberToHex(EPOCH_BLOCKS, { size: 32 });
+      }
       case "eth_getCode":
         return "0x";
       default:

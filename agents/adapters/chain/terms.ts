@@ -15,13 +15,8 @@ import { toChainError } from "./errors.ts";
 import { isConsumedCall } from "./evidence.ts";
 import { readOutcome, type ProvenOutcome } from "./outcome.ts";
 import { overturnCall, overturnGas } from "./overturn.ts";
+import { readToken, type Token } from "./token.ts";
 import { readAppealUnit, readBond, readQuote } from "./prices.ts";
-
-export interface Token {
-  readonly address: Address;
-  readonly symbol: string;
-  readonly decimals: number;
-}
 
 /** What the contracts fix for everybody, and what accounts hold. */
 export interface ChainTerms {
@@ -95,9 +90,6 @@ export interface Holdings {
   /** What the oracle owes the account: pay, refunds, returned bonds. */
   readonly credit: Readonly<Record<Currency, bigint>>;
 }
-
-/** Symbols are printed on a terminal, and a hostile token could use any characters. */
-const SYMBOL = /^[\x21-\x7e]{1,16}$/;
 
 /** Reads the terms. Throws CHAIN_UNREACHABLE, CHAIN_WRONG_ID or CHAIN_NO_CONTRACT. */
 export async function readChainTerms(options: ChainOptions, signal?: AbortSignal): Promise<ChainTerms> {
@@ -229,21 +221,4 @@ export async function readChainId(rpcUrl: string, signal: AbortSignal): Promise<
     signal.throwIfAborted();
     throw toChainError(error, "Read the chain id", rpcUrl);
   }
-}
-
-/** Reads the token's unit. Name and decimals are optional in ERC-20: without them amounts are in the smallest unit. */
-async function readToken(connection: Connection, address: Address, signal?: AbortSignal): Promise<Token> {
-  const token = { address, abi: erc20Abi } as const;
-  const [symbol, decimals] = await connection.call("Read the token", signal, (client) =>
-    Promise.all([
-      client.readContract({ ...token, functionName: "symbol" }).catch(nullIfUnsupported),
-      client.readContract({ ...token, functionName: "decimals" }).catch(nullIfUnsupported),
-    ]),
-  );
-  return { address, symbol: symbol !== null && SYMBOL.test(symbol) ? symbol : "tokens", decimals: decimals ?? 0 };
-}
-
-function nullIfUnsupported(error: unknown): null {
-  if (error instanceof Error && error.name === "ContractFunctionExecutionError") return null;
-  throw error;
 }

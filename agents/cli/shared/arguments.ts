@@ -1,4 +1,4 @@
-import { formatUnits, parseUnits } from "viem";
+import { formatUnits, isAddress, parseUnits } from "viem";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Address, Currency, Ppm, RequestId } from "../../core/types.ts";
 
@@ -101,6 +101,7 @@ export function parseSubscriptionId(text: string | undefined, option: string): n
 /** Throws USAGE. */
 export function parseAddress(text: string, option: string): Address {
   if (!/^0x[0-9a-fA-F]{40}$/.test(text)) throw usage(option, text, "give a 20-byte address in hex, beginning with 0x");
+  if (!isAddress(text)) throw usage(option, text, "its checksum is wrong: copy it again, or give it in lower case");
   return text.toLowerCase() as Address;
 }
 

@@ -152,6 +152,7 @@ class Findings {
   readonly #lines: string[] = [];
   #proven = 0;
   #refuted = 0;
+  #broken = 0;
   #unavailable = 0;
   #messages = 0;
   #signatures = 0;
@@ -175,6 +176,7 @@ class Findings {
     this.#signatures += checked.messageSignatures + (checked.certificateSignatures ?? 0);
     if (failure === undefined) this.#proven += 1;
     else if (failure.kind === "unavailable") this.#unavailable += 1;
+    else if (failure.kind === "broken") this.#broken += 1;
     else this.#refuted += 1;
     if (failure !== undefined) {
       const line = `request ${requestId} ${verdictOf(report)}: block ${failure.cid ?? "none"}: ${printable(failure.reason)}`;
@@ -189,7 +191,7 @@ class Findings {
 
   result(selection: Selection, counts: AuditCounts): Result {
     const seconds = this.#seconds();
-    const failed = this.#refuted + this.#unavailable;
+    const failed = this.#failed();
     const verified = this.#proven + failed;
     const json = {
       ok: failed === 0,
@@ -199,6 +201,7 @@ class Findings {
       proven: this.#proven,
       provenBefore: counts.known,
       refuted: this.#refuted,
+      broken: this.#broken,
       unavailable: this.#unavailable,
       undecided: counts.undecided,
       partial: counts.partial,
@@ -212,6 +215,10 @@ class Findings {
     return { json, text: textOf(json, this.#lines), ok: json.ok };
   }
 
+  #failed(): number {
+    return this.#refuted + this.#broken + this.#unavailable;
+  }
+
   #seconds(): number {
     return (performance.now() - this.#started) / 1_000;
   }
@@ -219,11 +226,11 @@ class Findings {
   #tellProgress(): void {
     if (performance.now() - this.#told < PROGRESS_MS) return;
     this.#told = performance.now();
-    const verified = this.#proven + this.#refuted + this.#unavailable;
+    const verified = this.#proven + this.#failed();
     const rate = (verified / this.#seconds()).toFixed(1);
     const place = `block ${this.#block} of ${this.#last}`;
     this.#tell(
-      `${verified} tried, ${this.#refuted} refuted, ${this.#unavailable} unavailable, ${rate} per second; ${place} read`,
+      `${verified} tried, ${this.#refuted} refuted, ${this.#broken} broken, ${this.#unavailable} unavailable, ${rate} per second; ${place} read`,
     );
   }
 }
@@ -234,6 +241,7 @@ interface Totals extends Omit<AuditCounts, "known"> {
   readonly proven: number;
   readonly provenBefore: number;
   readonly refuted: number;
+  readonly broken: number;
   readonly unavailable: number;
   readonly messages: number;
   readonly signatures: number;
@@ -242,11 +250,12 @@ interface Totals extends Omit<AuditCounts, "known"> {
 }
 
 function textOf(totals: Totals, failures: readonly string[]): string {
-  const { requests, proven, provenBefore, refuted, unavailable, undecided, partial } = totals;
+  const { requests, proven, provenBefore, refuted, broken, unavailable, undecided, partial } = totals;
   const lines: Row[] = [
     ["requests", `${requests} up to block ${totals.lastBlock}`],
     ["proven", `${proven}${provenBefore === 0 ? "" : `, and ${provenBefore} before`}`],
     ["refuted", String(refuted)],
+    ["broken", broken === 0 ? "0" : `${broken}: name another source of the blocks, and verify again`],
     ["unavailable", unavailable === 0 ? "0" : `${unavailable}: name a source that holds the blocks, and verify again`],
     ["undecided", String(undecided)],
     ["signatures", `${totals.signatures}, on ${totals.messages} messages and their decisions`],

@@ -83,7 +83,7 @@ function textOf(report: VerifyReport): string {
 function wayOutOfFailure({ kind, step }: NonNullable<VerifyReport["failure"]>, requestId: string): string | null {
   if (kind === "undecided")
     return `nothing is refuted: conclave decision ${requestId} says whether one is to come; then verify again`;
-  if (kind === "broken") return "name another source of the block, and verify again";
+  if (kind === "broken") return "nothing is refuted: name another source of the block, and verify again";
   if (kind !== "unavailable") return null;
   return step === "chain"
     ? "nothing is refuted: update conclave, and verify again"

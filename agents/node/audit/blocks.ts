@@ -25,12 +25,21 @@ export function requireBlock(step: VerifyStep, digest: Digest, fetched: Fetched)
     if (error instanceof ConclaveError && error.code === "BLOCK_MISSING")
       throw new Failed(step, `missing block: ${whyMissing(error)}`, digest, "unavailable");
     if (error instanceof ConclaveError && error.code === "BLOCK_INVALID")
-      throw new Failed(step, `hash mismatch: ${error.message}`, digest, "broken");
+      throw new Failed(step, `hash mismatch: ${whatCame(error)}`, digest, "broken");
     throw error;
   }
   const actual = sha256(fetched.bytes);
   if (actual === digest) return fetched.bytes;
-  throw new Failed(step, `hash mismatch: its bytes are those of ${cidString(actual)}`, digest, "broken");
+  throw new Failed(step, `hash mismatch: ${bytesOf(cidString(actual))}`, digest, "broken");
+}
+
+/** Whoever reports the failure names the block that was wanted. */
+function whatCame({ data, message }: ConclaveError): string {
+  return typeof data["actualCid"] === "string" ? bytesOf(data["actualCid"]) : message;
+}
+
+function bytesOf(cid: string): string {
+  return `its bytes are those of ${cid}`;
 }
 
 /** A source that answers at once has no timeout. */

@@ -9,7 +9,7 @@ export type VerifyStep = "chain" | "certificate" | "root" | "messages" | "replay
 /**
  * `undecided`: the chain holds no standing decision, so that there is nothing to verify. `unavailable`: nobody delivers
  * a block, or this program cannot read the question or the protocol, so that nothing is proven or refuted. `broken`:
- * the source delivers bytes with another hash. `refuted`: the decision or a signature is wrong.
+ * the source delivers bytes with another hash, which says nothing of the decision. `refuted`: the decision or a signature is wrong.
  */
 export type FailureKind = "undecided" | "unavailable" | "broken" | "refuted";
 
@@ -108,6 +108,7 @@ export function verdictOf({ failure }: VerifyReport): string {
     case "unavailable":
       return `UNAVAILABLE at ${failure.step}`;
     case "broken":
+      return `BROKEN at ${failure.step}`;
     case "refuted":
       return `REFUTED at ${failure.step}`;
   }

@@ -4,7 +4,7 @@ import { formatUnits, parseUnits } from "viem";
 import type { Conclave } from "../../../sdk/src/index.ts";
 import { Field } from "../shared/field.tsx";
 import { amount, seconds, time } from "../shared/format.ts";
-import { Trouble } from "../shared/trouble.tsx";
+import { Trouble, retryMs } from "../shared/trouble.tsx";
 import type { Account } from "../wallet/account.ts";
 import { WalletList } from "../wallet/wallet-menu.tsx";
 import { useDashboard } from "../dashboard.tsx";
@@ -14,7 +14,7 @@ type ChainTerms = Awaited<ReturnType<Conclave["terms"]>>;
 type Position = Awaited<ReturnType<Conclave["position"]>>;
 type Rewards = Awaited<ReturnType<Conclave["rewards"]>>;
 
-/** What the connected account has staked for an agent: delegate, unbond, withdraw, claim. */
+/** What the connected account has staked for an agent: delegate, start earning, unbond, withdraw, claim. */
 export function StakePanel({ agentId }: { readonly agentId: number }): ReactElement {
   const { account } = useDashboard();
   const { data: terms, error } = useChainTerms();
@@ -41,30 +41,19 @@ interface Props {
 }
 
 function Staked({ agentId, account: { address }, terms }: Props): ReactElement {
-  const { conclave, settings } = useDashboard();
+  const { conclave } = useDashboard();
   const queries = useQueryClient();
-  const key = ["stake", settings, agentId, address];
-  const own = useQuery({
-    queryKey: key,
-    queryFn: async ({ signal }) => {
-      const [position, rewards, holdings] = await Promise.all([
-        conclave.position(agentId, address, signal),
-        conclave.rewards(agentId, address, signal),
-        conclave.holdings(address, signal),
-      ]);
-      return { position, rewards, holdings };
-    },
-  });
+  const own = useStake(agentId, address);
   const doing = useMutation({
     mutationFn: async (action: (actions: Conclave["actions"]) => Promise<unknown>) => action(conclave.actions),
     onSettled: () => queries.invalidateQueries(),
   });
   if (own.error !== null) return <Trouble error={own.error} onRetry={() => void own.refetch()} />;
   if (own.data === undefined) return <p className="loading">Reading your stake…</p>;
-  const { position, rewards, holdings } = own.data;
+  const { position, rewards, holdings, now } = own.data;
   return (
     <>
-      <Standing position={position} rewards={rewards} terms={terms} />
+      <Standing position={position} rewards={rewards} terms={terms} now={now} />
       <Delegate
         terms={terms}
         held={holdings.stakeToken}
@@ -72,6 +61,16 @@ function Staked({ agentId, account: { address }, terms }: Props): ReactElement {
         onDelegate={(value) => doing.mutate((actions) => actions.bond(agentId, value))}
       />
       <div className="row">
+        {position.joining > 0n && (
+          <button
+            type="button"
+            className="primary"
+            disabled={!mayEarn(position, now) || doing.isPending}
+            onClick={() => doing.mutate((actions) => actions.startEarning(agentId))}
+          >
+            Start earning
+          </button>
+        )}
         <button
           type="button"
           disabled={position.shares === 0n || doing.isPending}
@@ -81,7 +80,7 @@ function Staked({ agentId, account: { address }, terms }: Props): ReactElement {
         </button>
         <button
           type="button"
-          disabled={!isWithdrawable(position) || doing.isPending}
+          disabled={!isWithdrawable(position, now) || doing.isPending}
           onClick={() => doing.mutate((actions) => actions.withdrawStake(agentId, address))}
         >
           Withdraw
@@ -100,6 +99,10 @@ function Staked({ agentId, account: { address }, terms }: Props): ReactElement {
           ))}
       </div>
       <p className="soft small">
+        Stake for an agent joins for 14 days first. Then it earns once you start it here; what you delegate, unbond or
+        claim after that starts it, too.
+      </p>
+      <p className="soft small">
         Unbonding takes {seconds(terms.unbondingDelaySeconds)}. Until then the stake can still be slashed for what the
         agent did.
       </p>
@@ -109,8 +112,39 @@ function Staked({ agentId, account: { address }, terms }: Props): ReactElement {
   );
 }
 
-function isWithdrawable({ unbonding, unbondingEnd }: Position): boolean {
-  return unbonding > 0n && unbondingEnd * 1_000 <= Date.now();
+function useStake(agentId: number, address: Account["address"]) {
+  const { conclave, settings, publicClient } = useDashboard();
+  return useQuery({
+    queryKey: ["stake", settings, agentId, address],
+    queryFn: async ({ signal }) => {
+      const [position, rewards, holdings, { timestamp }] = await Promise.all([
+        conclave.position(agentId, address, signal),
+        conclave.rewards(agentId, address, signal),
+        conclave.holdings(address, signal),
+        publicClient.getBlock(),
+      ]);
+      return { position, rewards, holdings, now: Number(timestamp) };
+    },
+    refetchInterval: ({ state: { data, error } }) =>
+      data !== undefined && isWaiting(data.position) ? WAITING_MS : retryMs(error),
+  });
+}
+
+/** Time between two looks at stake for which something becomes possible. */
+const WAITING_MS = 10_000;
+
+function isWaiting({ joining, unbonding }: Position): boolean {
+  return joining > 0n || unbonding > 0n;
+}
+
+/** @param now the chain's time: contracts know no other clock */
+function isWithdrawable({ unbonding, unbondingEnd }: Position, now: number): boolean {
+  return unbonding > 0n && unbondingEnd <= now;
+}
+
+/** True if shares have joined for long enough, and only wait for the call that lets them earn (RW6). */
+function mayEarn({ joining, joiningEnd }: Position, now: number): boolean {
+  return joining > 0n && joiningEnd <= now;
 }
 
 function earned(rewards: Rewards, currency: "token" | "native", { feeToken }: ChainTerms): string {
@@ -123,21 +157,33 @@ interface StandingProps {
   readonly position: Position;
   readonly rewards: Rewards;
   readonly terms: ChainTerms;
+  /** The chain's time. */
+  readonly now: number;
 }
 
-function Standing({ position, rewards, terms }: StandingProps): ReactElement {
+function Standing({ position, rewards, terms, now }: StandingProps): ReactElement {
   const { decimals, symbol } = terms.stakeToken;
+  const { shares, joining, bonded } = position;
   return (
     <dl className="facts">
       <div>
         <dt>Staked</dt>
-        <dd>{amount(position.bonded, decimals, symbol)}</dd>
+        <dd>{amount(bonded, decimals, symbol)}</dd>
       </div>
+      {joining > 0n && (
+        <div>
+          <dt>Of it, earns nothing yet</dt>
+          <dd>
+            {amount((bonded * joining) / shares, decimals, symbol)}
+            {mayEarn(position, now) ? ": start it" : `, may be started at ${time(position.joiningEnd)}`}
+          </dd>
+        </div>
+      )}
       <div>
         <dt>Unbonding</dt>
         <dd>
           {amount(position.unbonding, decimals, symbol)}
-          {position.unbonding > 0n && !isWithdrawable(position) && ` until ${time(position.unbondingEnd)}`}
+          {position.unbonding > 0n && !isWithdrawable(position, now) && ` until ${time(position.unbondingEnd)}`}
         </dd>
       </div>
       <div>

@@ -136,8 +136,7 @@ function Outcome({ update }: { readonly update: RequestUpdate }): ReactElement {
       return (
         <>
           <Decided update={update} stage={stage} />
-          <Prove requestId={request.id} transcript={stage.decision.transcript} />
-          <Deliberation requestId={request.id} decision={stage.decision} committee={stage.committee} />
+          <Examined key={stage.decision.transcript} requestId={request.id} stage={stage} />
         </>
       );
     case "unanswered":
@@ -158,6 +157,18 @@ function Outcome({ update }: { readonly update: RequestUpdate }): ReactElement {
 }
 
 type DecidedStage = Extract<RequestUpdate["stage"], { kind: "decided" }>;
+
+/** The proof, and the argument that it is about. What the proof says of a block is not said a second time. */
+function Examined({ requestId, stage }: { readonly requestId: bigint; readonly stage: DecidedStage }): ReactElement {
+  const [named, setNamed] = useState<string | null>(null);
+  const { decision, committee } = stage;
+  return (
+    <>
+      <Prove requestId={requestId} onNamed={setNamed} />
+      <Deliberation requestId={requestId} decision={decision} committee={committee} named={named} />
+    </>
+  );
+}
 
 function Decided({ update, stage }: { readonly update: RequestUpdate; readonly stage: DecidedStage }): ReactElement {
   const { decision, standing } = stage;

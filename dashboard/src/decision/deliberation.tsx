@@ -1,10 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
-import { useMemo, useState, type ReactElement } from "react";
+import { useMemo, useState, type ReactElement, type ReactNode } from "react";
 import { Link } from "wouter";
 import type { Transcript } from "../../../sdk/src/verify/index.ts";
 import { plural } from "../shared/format.ts";
 import { Quoted } from "../shared/quoted.tsx";
-import { Trouble } from "../shared/trouble.tsx";
+import { Trouble, cidOf } from "../shared/trouble.tsx";
 import type { Decision, Stage } from "../shared/types.ts";
 import { useDashboard } from "../dashboard.tsx";
 import { Argued } from "./argued.tsx";
@@ -14,13 +14,15 @@ interface Props {
   readonly requestId: bigint;
   readonly decision: Decision;
   readonly committee: Extract<Stage, { kind: "decided" }>["committee"];
+  /** CID of a block at fault that the proof has named; null if it has named none. */
+  readonly named: string | null;
 }
 
 /** Messages that are read before the page says how many. Most transcripts have fewer. */
 const SHOWN_EACH = 100;
 
 /** The argument behind a decision, from its transcript. */
-export function Deliberation({ requestId, decision, committee }: Props): ReactElement {
+export function Deliberation({ requestId, decision, committee, named }: Props): ReactElement {
   const { publicClient, settings } = useDashboard();
   const hasGateway = settings.gateways.length > 0;
   const [progress, setProgress] = useState("");
@@ -52,42 +54,30 @@ export function Deliberation({ requestId, decision, committee }: Props): ReactEl
   return (
     <section className="stack" aria-label="The argument">
       {transcript.isPending && <p className="loading">Reading the transcript… {progress}</p>}
-      {transcript.error !== null && <Trouble error={transcript.error} onRetry={() => void transcript.refetch()} />}
+      {transcript.error !== null && (named === null || named !== cidOf(transcript.error)) && (
+        <Trouble error={transcript.error} onRetry={() => void transcript.refetch()} />
+      )}
       {transcript.data === null && <p>This page cannot read the transcript: it does not know the protocol.</p>}
       {read !== null && argument !== null && (
-        <Shown transcript={read} argument={argument} decision={decision} committee={committee} />
+        <Shown transcript={read} argument={argument} decision={decision} committee={committee} named={named} />
       )}
     </section>
   );
 }
 
-interface ShownProps extends Pick<Props, "decision" | "committee"> {
+interface ShownProps extends Pick<Props, "decision" | "committee" | "named"> {
   readonly transcript: Transcript;
   readonly argument: ShownArgument;
 }
 
-function Shown({ transcript, argument, decision, committee }: ShownProps): ReactElement {
+function Shown({ transcript, argument, decision, committee, named }: ShownProps): ReactElement {
   const { failure, messages, linked, reasons, protocol } = transcript;
   return (
     <>
       {failure !== null && (
-        <div role="alert" className="trouble">
-          <p>
-            <strong>A part of the transcript is missing</strong>
-          </p>
-          <p>
-            <Quoted text={failure.reason} most={400} />
-            {failure.cid !== null && (
-              <>
-                {" "}
-                Block <span className="mono">{failure.cid}</span>
-              </>
-            )}
-          </p>
-          <p>
-            {messages.length} of {plural(linked, "message")} can be read. Name another gateway in the settings.
-          </p>
-        </div>
+        <Lack failure={failure} isTold={named !== null && named === failure.cid}>
+          {messages.length} of {plural(linked, "message")} can be read.
+        </Lack>
       )}
       <Argued
         argument={argument}
@@ -110,6 +100,44 @@ function Shown({ transcript, argument, decision, committee }: ShownProps): React
     </>
   );
 }
+
+interface LackProps {
+  readonly failure: NonNullable<Transcript["failure"]>;
+  /** True if the proof has said it. */
+  readonly isTold: boolean;
+  readonly children: ReactNode;
+}
+
+/** Says why not all messages are shown. */
+function Lack({ failure: { kind, cid, reason }, isTold, children }: LackProps): ReactElement {
+  if (isTold) return <p className="soft">{children}</p>;
+  return (
+    <div role="alert" className="trouble">
+      <p>
+        <strong>{LACKS[kind]}</strong>
+      </p>
+      <p>
+        <Quoted text={reason} most={400} />
+        {cid !== null && (
+          <>
+            {" "}
+            Block <span className="mono">{cid}</span>
+          </>
+        )}
+      </p>
+      <p>
+        {children} {kind !== "refuted" && "Name another gateway in the settings."}
+      </p>
+    </div>
+  );
+}
+
+const LACKS: Readonly<Record<LackProps["failure"]["kind"], string>> = {
+  undecided: "No decision stands",
+  unavailable: "A part of the transcript is missing",
+  broken: "The gateway gives other bytes than the transcript's",
+  refuted: "The transcript is not what it must be",
+};
 
 function AllMessages({ transcript }: { readonly transcript: Transcript }): ReactElement {
   const [isOpen, setOpen] = useState(false);

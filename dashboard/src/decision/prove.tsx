@@ -3,13 +3,13 @@ import { useState, type ReactElement } from "react";
 import { Link } from "wouter";
 import type { Check, Proof } from "../../../sdk/src/verify/index.ts";
 import { Quoted } from "../shared/quoted.tsx";
-import { Trouble } from "../shared/trouble.tsx";
+import { Trouble, cidOf } from "../shared/trouble.tsx";
 import { useDashboard, type Dashboard } from "../dashboard.tsx";
 
 interface Props {
   readonly requestId: bigint;
-  /** Digest of the root: another decision needs another proof. */
-  readonly transcript: string;
+  /** Is told the block at fault when the proof names one, and null when it begins anew. */
+  readonly onNamed: (cid: string | null) => void;
 }
 
 type Step = Check["step"];
@@ -30,14 +30,15 @@ interface Progress {
 }
 
 /** Replays the transcript in this browser. It is green only after every check. */
-export function Prove({ requestId, transcript }: Props): ReactElement {
-  return <Prover key={transcript} requestId={requestId} />;
-}
-
-function Prover({ requestId }: Pick<Props, "requestId">): ReactElement {
+export function Prove({ requestId, onNamed }: Props): ReactElement {
   const dashboard = useDashboard();
   const [progress, setProgress] = useState<Progress | null>(null);
-  const proving = useMutation({ mutationFn: () => prove(dashboard, requestId, setProgress) });
+  const proving = useMutation({
+    mutationFn: () => prove(dashboard, requestId, setProgress),
+    onMutate: () => onNamed(null),
+    onSuccess: ({ failure }) => onNamed(failure?.cid ?? null),
+    onError: (error) => onNamed(cidOf(error)),
+  });
   const { data: proof, isPending } = proving;
   const hasGateway = dashboard.settings.gateways.length > 0;
   const begin = (): void => {
@@ -177,15 +178,24 @@ function Verdict({ proof }: { readonly proof: Proof & { readonly ms?: number } }
   return (
     <div className="seal bad stack" role="alert">
       <p>
-        <strong>{failure.kind === "unavailable" ? "Not proven" : "Refuted"}</strong>
+        <strong>{failure.kind === "refuted" ? "Refuted" : "Not proven"}</strong>
       </p>
-      <p>
-        {failure.kind === "unavailable"
-          ? "Nothing is refuted: a block cannot be fetched. Name another gateway in the settings, or try again later."
-          : failure.kind === "broken"
-            ? "The gateway gave bytes that are not those of the block. Another gateway may have the right ones; the chain's decision is not refuted by it."
-            : "What the chain holds does not follow from this transcript. Do not rely on this decision."}
-      </p>
+      <p>{wayOut(failure)}</p>
     </div>
   );
+}
+
+function wayOut({ kind, step }: NonNullable<Proof["failure"]>): string {
+  switch (kind) {
+    case "refuted":
+      return "What the chain holds does not follow from this transcript: do not rely on this decision.";
+    case "undecided":
+      return "Nothing is refuted: no decision stands, so look again when one does.";
+    case "unavailable":
+      return step === "chain"
+        ? "Nothing is refuted: open a newer version of this page, which may be able to read it."
+        : "Nothing is refuted: name another gateway in the settings, or try again later.";
+    case "broken":
+      return "Nothing is refuted: name another gateway in the settings, which has the right bytes.";
+  }
 }

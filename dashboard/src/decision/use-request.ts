@@ -1,4 +1,5 @@
 import { useEffect, useState } from "react";
+import type { PublicClient } from "viem";
 import type { Conclave, RequestUpdate } from "../../../sdk/src/index.ts";
 import { cursorOf } from "../ask/asked.ts";
 import { isAway } from "../shared/trouble.tsx";
@@ -16,21 +17,23 @@ const RETRY_MS = 2_000;
 
 /** Follows a request until it is final. While the node is away it tries again. */
 export function useRequest(requestId: bigint): Followed {
-  const { conclave, settings } = useDashboard();
+  const { conclave, publicClient, settings } = useDashboard();
   const [followed, setFollowed] = useState(NOTHING);
   useEffect(() => {
     const left = new AbortController();
     const tell = (next: (before: Followed) => Followed): void => {
       if (!left.signal.aborted) setFollowed(next);
     };
-    void follow(conclave, requestId, cursorOf(settings.oracle, requestId), left.signal, tell);
+    const answers = (): Promise<boolean> => answersNow(publicClient);
+    void follow(conclave, answers, requestId, cursorOf(settings.oracle, requestId), left.signal, tell);
     return () => left.abort();
-  }, [conclave, requestId, settings]);
+  }, [conclave, publicClient, requestId, settings]);
   return followed;
 }
 
 async function follow(
   conclave: Conclave,
+  answers: () => Promise<boolean>,
   requestId: bigint,
   asked: string | null,
   signal: AbortSignal,
@@ -49,12 +52,13 @@ async function follow(
       if (!isAway(error)) return;
       await pause(signal);
       // The node may be back long before the next state comes.
-      if (await answers(conclave)) tell(({ update }) => ({ update, error: null }));
+      if (await answers()) tell(({ update }) => ({ update, error: null }));
     }
 }
 
-async function answers(conclave: Conclave): Promise<boolean> {
-  return conclave.terms().then(
+/** True if the node answers now: what the SDK or viem remembers says nothing of that. */
+async function answersNow(publicClient: PublicClient): Promise<boolean> {
+  return publicClient.getBlockNumber({ cacheTime: 0 }).then(
     () => true,
     () => false,
   );

@@ -1,3 +1,4 @@
+import { isAddress } from "viem";
 import type { ConclaveDeployment } from "../../../sdk/src/index.ts";
 
 /** Where the dashboard finds everything: `config.json` beside the dashboard, or what the user typed. */
@@ -31,6 +32,7 @@ const LOCAL_CHAINS: ReadonlySet<number> = new Set([1_337, 31_337]);
 export const MOST_URLS = 8;
 const LONGEST_URL = 2_048;
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
+const CHECKSUM = "a letter or digit is wrong, since its checksum is; copy it again, or give it in lower case";
 const KEY = /^0x[0-9a-fA-F]{64}$/;
 
 export function isLocalChain(chainId: number): boolean {
@@ -81,8 +83,10 @@ function url(value: unknown, field: string): string {
 
 function address(given: Readonly<Record<string, unknown>>, field: "oracle" | "registry"): `0x${string}` {
   const value = given[field];
-  if (typeof value === "string" && ADDRESS.test(value)) return value.toLowerCase() as `0x${string}`;
-  throw new SettingsError(field, "give 0x and 40 hexadecimal digits");
+  if (typeof value !== "string" || !ADDRESS.test(value))
+    throw new SettingsError(field, "give 0x and 40 hexadecimal digits");
+  if (!isAddress(value)) throw new SettingsError(field, CHECKSUM);
+  return value.toLowerCase() as `0x${string}`;
 }
 
 function wholeNumber(given: Readonly<Record<string, unknown>>, field: string, least: number): number {

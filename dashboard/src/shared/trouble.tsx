@@ -1,6 +1,8 @@
+import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { ConclaveError } from "../../../sdk/src/index.ts";
 import { useDashboard } from "../dashboard.tsx";
+import { hasAmounts, withUnits } from "./amounts.ts";
 import { Quoted } from "./quoted.tsx";
 
 interface Props {
@@ -11,7 +13,8 @@ interface Props {
 
 /** Says what went wrong, and the way out. */
 export function Trouble({ error, onRetry }: Props): ReactElement {
-  const { title, message, way } = wordsOf(error);
+  const { title, message, way } = wordsOf(useReadable(error));
+  const cid = cidOf(error);
   return (
     <div role="alert" className="trouble">
       <p>
@@ -19,6 +22,12 @@ export function Trouble({ error, onRetry }: Props): ReactElement {
       </p>
       <p>
         <Quoted text={message} most={600} />
+        {cid !== null && !message.includes(cid) && (
+          <>
+            {" "}
+            Block <span className="mono">{cid}</span>
+          </>
+        )}
       </p>
       {way !== null && <p>{way}</p>}
       <div className="row">
@@ -42,6 +51,19 @@ function SwitchChain(): ReactElement | null {
       Switch the wallet to chain {settings.chainId}
     </button>
   );
+}
+
+/** An error of the SDK with its amounts in units that people know. */
+function useReadable(error: unknown): unknown {
+  const { conclave, settings } = useDashboard();
+  const isUnread = error instanceof ConclaveError && hasAmounts(error);
+  const { data: terms } = useQuery({
+    queryKey: ["terms", settings],
+    queryFn: () => conclave.terms(),
+    enabled: isUnread,
+  });
+  if (!isUnread || terms === undefined) return error;
+  return new ConclaveError(error.code, withUnits(error, terms), error.data);
 }
 
 interface Words {
@@ -83,13 +105,29 @@ const WAYS: Partial<Record<Code, string>> = {
 function wordsOf(error: unknown): Words {
   if (error instanceof ConclaveError) {
     const { code, message, hint } = error;
-    return { title: TITLES[code] ?? "That did not work", message, way: WAYS[code] ?? `What to do: ${hint}.` };
+    const title = "error" in error.data ? TITLES.CHAIN_REVERTED : TITLES[code];
+    const way = WAYS[code] ?? (message.includes(hint) ? null : `What to do: ${hint}.`);
+    return { title: title ?? "That did not work", message, way };
   }
   const message = error instanceof Error ? error.message : String(error);
   const isRefusal = error instanceof Error && "code" in error && error.code === 4001;
   return isRefusal
     ? { title: "You said no in the wallet", message: "Nothing was sent.", way: null }
     : { title: "That did not work", message, way: null };
+}
+
+/** The CID of the block that an error is about; null if it is about none. */
+export function cidOf(error: unknown): string | null {
+  const cid = error instanceof ConclaveError ? error.data["cid"] : null;
+  return typeof cid === "string" ? cid : null;
+}
+
+/** Time between two tries while the node is away. */
+const RETRY_MS = 3_000;
+
+/** Says after how long a query is tried again by itself; false: not at all. */
+export function retryMs(error: unknown): number | false {
+  return isAway(error) ? RETRY_MS : false;
 }
 
 /** True if the node does not answer, which may pass. */

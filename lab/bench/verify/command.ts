@@ -61,8 +61,8 @@ async function compare({ decisions, folder }: DecidedChain) {
   while (rounds.length < ROUNDS) rounds.push(await measureApart(folder, []));
   const fastest = medianRound(rounds);
   const audits = [noble, ...rounds].map(({ found }) => found);
-  const isNamed = ({ refuted, failures: [failure] }: VerifyJson): boolean =>
-    refuted === 1 && failure?.requestId === spoilt.requestId && failure.cid === spoilt.cid;
+  const isNamed = ({ broken, failures: [failure] }: VerifyJson): boolean =>
+    broken === 1 && failure?.requestId === spoilt.requestId && failure.cid === spoilt.cid;
   const named = audits.every(isNamed);
   const proven = audits.every((found) => found.proven === sound.length);
   const timesNoble = noble.verify.cpuSeconds / fastest.verify.cpuSeconds;

@@ -25,7 +25,7 @@ async function measure(folder: string): Promise<Measured> {
   };
   return {
     curve: secp256k1.library,
-    verify: { ...verified, perSecond: (found.proven + found.refuted) / verified.wallSeconds },
+    verify: { ...verified, perSecond: (found.proven + found.broken) / verified.wallSeconds },
     baseline: { ...baseline, perSecond: (before.decisions + after.decisions) / baseline.wallSeconds },
     cpuRatio: verified.cpuSeconds / baseline.cpuSeconds,
     wallRatio: verified.wallSeconds / baseline.wallSeconds,

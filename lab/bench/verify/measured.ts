@@ -15,7 +15,7 @@ export interface Rate extends Times {
 /** The fields of `conclave verify --json` that the bench reads. */
 export interface VerifyJson {
   readonly proven: number;
-  readonly refuted: number;
+  readonly broken: number;
   readonly signatures: number;
   readonly failures: readonly { readonly requestId: string; readonly cid: string }[];
 }

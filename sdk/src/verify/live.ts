@@ -26,7 +26,7 @@ import {
   type Kind,
 } from "../arguments.ts";
 import type { ConclaveDeployment } from "../connection.ts";
-import { AGENT_ID, ANY_CASE_ADDRESS, CHAIN_ID, REQUEST_ID } from "../signatures.ts";
+import { AGENT_ID, CHAIN_ID, REQUEST_ID } from "../signatures.ts";
 import { saidOf, type TranscriptMessage } from "./transcript.ts";
 
 export interface LiveRequest {
@@ -61,7 +61,7 @@ export interface LiveBallot {
 
 const LIVE: Kind = record(
   {
-    deployment: record({ chainId: CHAIN_ID, oracle: ANY_CASE_ADDRESS }),
+    deployment: record({ chainId: CHAIN_ID, oracle: ADDRESS }),
     request: record({ id: REQUEST_ID, terms: record({}), question: TEXT }, "the request of an update of `follow`"),
     attempt: wholeNumber(0, 255),
     committee: listOf(record({ agentId: AGENT_ID, signer: ADDRESS }, "a seat of an update of `follow`")),

@@ -37,7 +37,7 @@ export interface Transcript {
   /** What the last complete round lacks for a decision, in words; empty if the committee decided. */
   readonly reasons: readonly string[];
   /** The first block that cannot be fetched or is wrong; null if all were read. */
-  readonly failure: { readonly cid: string | null; readonly reason: string } | null;
+  readonly failure: Pick<NonNullable<VerifyReport["failure"]>, "kind" | "cid" | "reason"> | null;
 }
 
 /**
@@ -71,7 +71,8 @@ export function readTranscript(request: AuditRequest): Promise<Transcript | null
 function failureOf({ failure }: VerifyReport): Transcript["failure"] {
   // Where all blocks are good, the replay is what was left out.
   if (failure === undefined || failure.step === "replay") return null;
-  return { cid: failure.cid, reason: failure.reason };
+  const { kind, cid, reason } = failure;
+  return { kind, cid, reason };
 }
 
 export function saidOf({ cid, header, rendering, parents }: Spoken): TranscriptMessage {
