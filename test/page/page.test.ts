@@ -168,6 +168,14 @@ function digestOf({ blocks }: Decided, index: number): Digest {
   return sha256(blocks[index] ?? new Uint8Array());
 }
 
+/** Presses before the page can draw what the first press did. */
+async function pressThrice(page: Page, name: string | RegExp): Promise<void> {
+  const button = page.getByRole("button", { name, exact: true });
+  await button.evaluate((one: HTMLButtonElement) => {
+    for (let presses = 0; presses < 3; presses++) one.click();
+  });
+}
+
 /** The node says that every question costs twice as much, from `raise` on. */
 function dearer(): { readonly routes: (page: Page) => Promise<unknown>; readonly raise: () => void } {
   const selector = toFunctionSelector(getAbiItem({ abi: decisionOracleAbi, name: "quote" }));
@@ -235,6 +243,32 @@ describe("page: asking", () => {
     await page.getByRole("button", { name: "Switch the wallet to chain 31337" }).click();
     await page.getByRole("button", { name: "Ask", exact: true }).click();
     await sees(page, "You said no in the wallet");
+  });
+
+  it("pays once, however often and fast one presses", async (context) => {
+    const sent: unknown[] = [];
+    const answer = ({ method, params }: RpcCall): undefined => {
+      if (method !== "eth_sendTransaction") return undefined;
+      sent.push(params);
+      throw Object.assign(new Error("User denied"), { code: 4001 });
+    };
+    const { page } = await visit(context, world, { route: "/ask", wallet: { account: 0, answer } });
+    await connectWallet(page);
+    await page.getByLabel("Question").fill("Is 11 a prime number?");
+    await sees(page, /Costs 0\.\d+ ETH/);
+    await pressThrice(page, "Ask");
+    await sees(page, "You said no in the wallet");
+    assert.equal(sent.length, 1);
+    await page.goto(`${world.url}#/agents/2`);
+    await page.getByLabel("Amount of TEST").fill("1.5");
+    await pressThrice(page, "Delegate");
+    await sees(page, "You said no in the wallet");
+    await page.goto(`${world.url}#/request/${world.chain.decisions.at(-1)?.attempt.request.id}`);
+    await page.getByRole("button", { name: /^Appeal for/ }).waitFor();
+    const before = sent.length;
+    await pressThrice(page, /^Appeal for/);
+    await sees(page, "You said no in the wallet");
+    assert.deepEqual([before, sent.length], [2, 3]);
   });
 
   it("goes to the request that is asked and paid, also where the browser keeps nothing", async (context) => {

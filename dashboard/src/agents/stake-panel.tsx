@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState, type ReactElement } from "react";
 import { formatUnits, parseUnits } from "viem";
 import type { Conclave } from "../../../sdk/src/index.ts";
@@ -7,6 +7,7 @@ import { amount, seconds, time } from "../shared/format.ts";
 import { Trouble } from "../shared/trouble.tsx";
 import type { Account } from "../wallet/account.ts";
 import { WalletList } from "../wallet/wallet-menu.tsx";
+import { useSending } from "../wallet/use-sending.ts";
 import { useDashboard } from "../dashboard.tsx";
 import { useChainTerms } from "./agents-page.tsx";
 
@@ -55,7 +56,8 @@ function Staked({ agentId, account: { address }, terms }: Props): ReactElement {
       return { position, rewards, holdings };
     },
   });
-  const doing = useMutation({
+  const doing = useSending({
+    what: ["stake", settings, agentId],
     mutationFn: async (action: (actions: Conclave["actions"]) => Promise<unknown>) => action(conclave.actions),
     onSettled: () => queries.invalidateQueries(),
   });
@@ -68,21 +70,21 @@ function Staked({ agentId, account: { address }, terms }: Props): ReactElement {
       <Delegate
         terms={terms}
         held={holdings.stakeToken}
-        isBusy={doing.isPending}
-        onDelegate={(value) => doing.mutate((actions) => actions.bond(agentId, value))}
+        isBusy={doing.isSending}
+        onDelegate={(value) => doing.send((actions) => actions.bond(agentId, value))}
       />
       <div className="row">
         <button
           type="button"
-          disabled={position.shares === 0n || doing.isPending}
-          onClick={() => doing.mutate((actions) => actions.startUnbonding(agentId, position.shares))}
+          disabled={position.shares === 0n || doing.isSending}
+          onClick={() => doing.send((actions) => actions.startUnbonding(agentId, position.shares))}
         >
           Unbond all
         </button>
         <button
           type="button"
-          disabled={!isWithdrawable(position) || doing.isPending}
-          onClick={() => doing.mutate((actions) => actions.withdrawStake(agentId, address))}
+          disabled={!isWithdrawable(position) || doing.isSending}
+          onClick={() => doing.send((actions) => actions.withdrawStake(agentId, address))}
         >
           Withdraw
         </button>
@@ -92,8 +94,8 @@ function Staked({ agentId, account: { address }, terms }: Props): ReactElement {
             <button
               key={currency}
               type="button"
-              disabled={doing.isPending}
-              onClick={() => doing.mutate((actions) => actions.claimRewards(agentId, currency, address))}
+              disabled={doing.isSending}
+              onClick={() => doing.send((actions) => actions.claimRewards(agentId, currency, address))}
             >
               Claim {earned(rewards, currency, terms)}
             </button>
@@ -103,7 +105,7 @@ function Staked({ agentId, account: { address }, terms }: Props): ReactElement {
         Unbonding takes {seconds(terms.unbondingDelaySeconds)}. Until then the stake can still be slashed for what the
         agent did.
       </p>
-      {doing.isPending && <p role="status">Waiting for the wallet and the chain…</p>}
+      {doing.isSending && <p role="status">Waiting for the wallet and the chain…</p>}
       {doing.error !== null && <Trouble error={doing.error} />}
     </>
   );

@@ -1,10 +1,11 @@
-import { skipToken, useMutation, useQuery, type UseQueryResult } from "@tanstack/react-query";
+import { skipToken, useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { useDeferredValue, useState, type ReactElement, type SubmitEvent } from "react";
 import { useLocation } from "wouter";
 import { PROTOCOL_CODES, type AskedTerms, type ProtocolId, type Quote } from "../../../sdk/src/index.ts";
 import { Choice, Field } from "../shared/field.tsx";
 import { price } from "../shared/format.ts";
 import { Trouble } from "../shared/trouble.tsx";
+import { useSending } from "../wallet/use-sending.ts";
 import { WalletList } from "../wallet/wallet-menu.tsx";
 import { useDashboard } from "../dashboard.tsx";
 import { keepCursor } from "./asked.ts";
@@ -25,7 +26,8 @@ export function AskPage(): ReactElement {
   const priced = useDeferredValue(draft);
   const quote = useQuote(priced);
   const fee = priced === draft && !quote.isPlaceholderData ? quote.data?.fee : undefined;
-  const ask = useMutation({
+  const ask = useSending({
+    what: ["ask", settings],
     mutationFn: async (asked: AskedTerms) => conclave.ask({ ...asked, question: draft.question, sources }),
     onSuccess: ({ requestId, cursor }) => {
       keepCursor(settings.oracle, requestId, cursor);
@@ -37,7 +39,7 @@ export function AskPage(): ReactElement {
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
     // What is paid is what was shown.
-    if (terms !== null && fee !== undefined && draft.question !== "") ask.mutate({ ...terms, fee });
+    if (terms !== null && fee !== undefined && draft.question !== "") ask.send({ ...terms, fee });
   };
   return (
     <form className="narrow stack" onSubmit={submit} noValidate>
@@ -76,9 +78,9 @@ export function AskPage(): ReactElement {
           <button
             className="primary"
             type="submit"
-            disabled={terms === null || fee === undefined || draft.question.trim() === "" || ask.isPending}
+            disabled={terms === null || fee === undefined || draft.question.trim() === "" || ask.isSending}
           >
-            {ask.isPending ? "Waiting for the wallet and the chain…" : "Ask"}
+            {ask.isSending ? "Waiting for the wallet and the chain…" : "Ask"}
           </button>
         </div>
       )}
