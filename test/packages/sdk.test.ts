@@ -61,6 +61,16 @@ describe("sdk: asking", () => {
     assert.equal(free.requestId >> 48n, 1n);
   });
 
+  it("tells the transaction that asks before it is mined, and says by it what was asked", async () => {
+    const sent: Hex[] = [];
+    const asked = await conclave.ask({ ...QUESTION, onSent: (hash) => sent.push(hash) });
+    assert.deepEqual(sent, [asked.receipt.transactionHash], "not the approval");
+    assert.deepEqual(await conclaveOf(undefined).asked(asked.receipt.transactionHash), asked);
+    const other = (await conclave.actions.createSubscription()).receipt.transactionHash;
+    await refuses(conclave.asked(other), "CHAIN_NO_CONTRACT", null);
+    await refuses(conclave.asked("0x12"), "USAGE", "transactionHash");
+  });
+
   it("takes the protocol by its id or its code", async () => {
     const { requestId } = await conclave.ask({ ...QUESTION, protocol: "hashgraph", currency: "native" });
     assert.equal((await conclave.read(requestId)).request.terms.protocol, 6);
