@@ -271,6 +271,36 @@ describe("page: asking", () => {
     assert.deepEqual([before, sent.length], [2, 3]);
   });
 
+  it("loses nothing in a reload: neither what is typed nor what is sent and not mined yet", async (context) => {
+    let isMined = false;
+    const routes = (page: Page): Promise<unknown> =>
+      page.route(`${world.rpcUrl}/**`, (route) => {
+        const { id, method } = (route.request().postDataJSON() ?? {}) as RpcCall & { readonly id: number };
+        const isHidden = !isMined && method === "eth_getTransactionReceipt";
+        return isHidden ? route.fulfill({ json: { jsonrpc: "2.0", id, result: null } }) : route.continue();
+      });
+    const { page } = await visit(context, world, { route: "/ask", wallet: { account: 3 }, routes });
+    await connectWallet(page);
+    await page.getByLabel("Question").fill("Is 12 a prime number?");
+    await page.getByLabel("Kind of answer").selectOption("A text");
+    await page.getByRole("link", { name: "Agents" }).click();
+    await page.getByRole("heading", { level: 1, name: "Agents" }).waitFor();
+    await page.getByRole("link", { name: "Ask" }).click();
+    await page.reload();
+    assert.equal(await page.getByLabel("Question").inputValue(), "Is 12 a prime number?");
+    assert.equal(await page.getByLabel("Kind of answer").inputValue(), "text");
+    if (await page.getByRole("banner").getByRole("button", { name: "Connect" }).isVisible()) await connectWallet(page);
+    await page.getByRole("button", { name: "Ask", exact: true }).click();
+    await page.waitForFunction(() => localStorage.getItem("conclave.sent") !== null);
+    await page.reload();
+    await sees(page, "Your question is sent and waits for the chain.");
+    isMined = true;
+    await page.getByRole("heading", { level: 1, name: "Is 12 a prime number?" }).waitFor();
+    await page.getByRole("link", { name: "Ask" }).click();
+    assert.equal(await page.getByLabel("Question").inputValue(), "");
+    assert.equal(await page.evaluate(() => localStorage.getItem("conclave.sent")), "[]");
+  });
+
   it("goes to the request that is asked and paid, also where the browser keeps nothing", async (context) => {
     const routes = (page: Page): Promise<unknown> =>
       page.addInitScript(() => {
