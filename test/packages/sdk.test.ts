@@ -163,6 +163,11 @@ describe("sdk: what goes wrong", () => {
     });
     const native = { ...QUESTION, currency: "native" } as const;
     await refuses(conclaveOf(wallet).ask(native), "WALLET_REJECTED", null);
+    const closed = browserWallet(async (call, pass) => {
+      if (call.method === "eth_sendTransaction") throw Object.assign(new Error("not authorized"), { code: 4100 });
+      return pass(call);
+    });
+    await refuses(conclaveOf(closed).ask(native), "WALLET_UNAUTHORIZED", "walletClient.account");
     const broken = browserWallet(async (call, pass) => {
       if (call.method === "eth_sendTransaction") throw new Error("the window is gone");
       return pass(call);

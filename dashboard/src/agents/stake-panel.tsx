@@ -8,6 +8,7 @@ import { Trouble } from "../shared/trouble.tsx";
 import type { Account } from "../wallet/account.ts";
 import { WalletList } from "../wallet/wallet-menu.tsx";
 import { useSending } from "../wallet/use-sending.ts";
+import { SendTrouble } from "../wallet/wrong-chain.tsx";
 import { useDashboard } from "../dashboard.tsx";
 import { useChainTerms } from "./agents-page.tsx";
 
@@ -106,7 +107,7 @@ function Staked({ agentId, account: { address }, terms }: Props): ReactElement {
         agent did.
       </p>
       {doing.isSending && <p role="status">Waiting for the wallet and the chain…</p>}
-      {doing.error !== null && <Trouble error={doing.error} />}
+      <SendTrouble error={doing.error} />
     </>
   );
 }

@@ -7,6 +7,7 @@ import { price } from "../shared/format.ts";
 import { Trouble } from "../shared/trouble.tsx";
 import { useSending } from "../wallet/use-sending.ts";
 import { WalletList } from "../wallet/wallet-menu.tsx";
+import { SendTrouble } from "../wallet/wrong-chain.tsx";
 import { useDashboard } from "../dashboard.tsx";
 import { keepCursor } from "./asked.ts";
 import { keepDraft, keptDraft } from "./draft.ts";
@@ -109,7 +110,7 @@ export function AskPage(): ReactElement {
           </button>
         </div>
       )}
-      {ask.error !== null && <Trouble error={ask.error} />}
+      <SendTrouble error={ask.error} />
       {terms !== null && <Programs question={draft.question} sources={sources} terms={terms} />}
     </form>
   );

@@ -6,6 +6,8 @@ import {
   type UseMutationResult,
 } from "@tanstack/react-query";
 
+import { WALLET_CHAIN } from "./account.ts";
+
 interface SendingOptions<Sent, Given> extends Pick<
   UseMutationOptions<Sent, Error, Given>,
   "mutationFn" | "onSuccess" | "onError" | "onSettled"
@@ -26,7 +28,15 @@ export interface Sending<Sent, Given> extends Pick<UseMutationResult<Sent, Error
 export function useSending<Sent, Given>({ what, ...options }: SendingOptions<Sent, Given>): Sending<Sent, Given> {
   const queries = useQueryClient();
   const mutationKey = ["sending", ...what];
-  const { mutate, error, reset } = useMutation<Sent, Error, Given>({ ...options, mutationKey });
+  const { mutate, error, reset } = useMutation<Sent, Error, Given>({
+    ...options,
+    mutationKey,
+    onError: (...failed) => {
+      // Not every wallet tells of another chain by itself.
+      void queries.invalidateQueries({ queryKey: [WALLET_CHAIN] });
+      options.onError?.(...failed);
+    },
+  });
   const isSending = useIsMutating({ mutationKey }) > 0;
   const send = (given: Given): void => {
     if (queries.isMutating({ mutationKey }) === 0) mutate(given);
