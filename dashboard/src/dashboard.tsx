@@ -1,9 +1,10 @@
-import { createContext, use, useMemo, useState, type ReactElement, type ReactNode } from "react";
+import { useQueryClient } from "@tanstack/react-query";
+import { createContext, use, useEffect, useMemo, useState, type ReactElement, type ReactNode } from "react";
 import type { PublicClient } from "viem";
 import { createConclave, type Conclave } from "../../sdk/src/index.ts";
 import { publicClientOf } from "./clients.ts";
 import type { Settings } from "./settings/settings.ts";
-import type { Account } from "./wallet/account.ts";
+import { WALLET_CHAIN, type Account } from "./wallet/account.ts";
 
 /** What all parts of the dashboard share: the deployment, and who pays. */
 export interface Dashboard {
@@ -25,7 +26,16 @@ export function DashboardProvider({
   readonly children: ReactNode;
 }): ReactElement {
   const [account, setAccount] = useState<Account | null>(null);
+  const queries = useQueryClient();
   const publicClient = useMemo(() => publicClientOf(settings), [settings]);
+  useEffect(
+    () =>
+      account?.browser?.follow({
+        onAccount: setAccount,
+        onChain: () => void queries.invalidateQueries({ queryKey: [WALLET_CHAIN] }),
+      }),
+    [account, queries],
+  );
   const dashboard = useMemo(
     (): Dashboard => ({
       settings,

@@ -28,6 +28,7 @@ import { readAgentHistory, readHistory, readMoney, type HistoryOptions, type His
 import { ACTIONS, ARGUMENTS, CONFIG } from "./signatures.ts";
 import { requireQuestion, termsOf, type AskedTerms } from "./terms.ts";
 import type { TakesPlain } from "./unbranded.ts";
+import type { OnSent } from "./wallet.ts";
 
 export interface ConclaveConfig {
   /** Reads the chain. */
@@ -45,6 +46,11 @@ export interface Ask extends AskedTerms {
   readonly sources?: readonly string[];
   /** The subscription that pays; without it the account pays now. */
   readonly subscriptionId?: number;
+  /**
+   * Hears of the transaction that asks as soon as the wallet has sent it. A page that keeps the hash hands it to `asked` after a reload. It
+   * must not throw: the question is on its way.
+   */
+  readonly onSent?: (transactionHash: `0x${string}`) => void;
 }
 
 export interface Asked {
@@ -83,6 +89,11 @@ export interface Conclave {
   quote(terms: AskedTerms, signal?: AbortSignal): Promise<Quote>;
   /** Asks, and pays the quote where no fee is named: in tokens, which are approved first, in coins, or from a subscription. */
   ask(request: Ask): Promise<Asked>;
+  /**
+   * Returns what `ask` does, for a transaction that was sent before the page was loaded again: it waits until that is mined. Rejects with
+   * CHAIN_TIMEOUT after three minutes; it can be called again.
+   */
+  asked(transactionHash: `0x${string}`, signal?: AbortSignal): Promise<Asked>;
   /** Yields every state of a request until it is final. */
   follow(requestId: bigint, options?: FollowOptions): AsyncGenerator<RequestUpdate, void, void>;
   read(requestId: bigint, signal?: AbortSignal): Promise<RequestReading>;
@@ -131,7 +142,7 @@ interface Context {
   /** Throws WALLET_MISSING. */
   readonly wallet: () => SigningWallet;
   /** Rejects with WALLET_MISSING. */
-  readonly actions: () => Promise<OperatorActions>;
+  readonly actions: (onSent?: OnSent) => Promise<OperatorActions>;
   readonly progress: (requestId: bigint, signal?: AbortSignal) => Promise<Progress>;
 }
 
@@ -159,11 +170,11 @@ function createContext(config: ConclaveConfig): Context {
     reader,
     terms: remembered(() => readTerms(connection)),
     wallet,
-    actions: async () => {
+    actions: async (onSent = () => undefined) => {
       const signing = wallet();
       // Loaded when it is used: whoever only reads does without.
       const { walletActions } = await import("./wallet.ts");
-      return walletActions(connection, signing);
+      return walletActions(connection, signing, onSent);
     },
     progress: async (requestId, signal) => readProgress(await reader(), requestId as RequestId, signal),
   };
@@ -173,7 +184,7 @@ function asking({
   config: { publicClient },
   connection,
   ...context
-}: Context): Pick<Conclave, "quote" | "ask" | "appealBond" | "appeal" | "cancel"> {
+}: Context): Pick<Conclave, "quote" | "ask" | "asked" | "appealBond" | "appeal" | "cancel"> {
   return {
     quote: taking(ARGUMENTS.quote, async (asked, signal) => {
       const terms = termsOf(asked);
@@ -183,16 +194,24 @@ function asking({
         currency === "token" ? (await context.terms()).feeToken : (publicClient.chain?.nativeCurrency ?? COIN);
       return { fee, currency, symbol, decimals };
     }),
-    ask: taking(ARGUMENTS.ask, async ({ question: text, sources = [], subscriptionId, ...asked }) => {
+    ask: taking(ARGUMENTS.ask, async ({ question: text, sources = [], subscriptionId, onSent, ...asked }) => {
       requireQuestion(text);
       // Loaded when it is used: it brings the grammar of sources.
       const question = sources.length === 0 ? text : (await import("./sources.ts")).questionWith(text, sources);
       requireQuestion(question);
-      const account = await context.actions();
+      const account = await context.actions((call, hash) => {
+        // An approval goes to the token.
+        if (call.to === connection.domain.oracle) onSent?.(hash);
+      });
       const terms = termsOf(asked);
       const fee = asked.fee ?? (await readQuote(connection, terms));
       const { requestId, receipt } = await account.request({ ...terms, fee }, question, subscriptionId);
       return { requestId, fee, receipt, cursor: cursorOfAsk(receipt) };
+    }),
+    asked: taking(ARGUMENTS.asked, async (transactionHash, signal) => {
+      const { readAsked } = await import("./asked.ts");
+      const asked = await readAsked(connection, transactionHash, signal);
+      return { ...asked, cursor: cursorOfAsk(asked.receipt) };
     }),
     appealBond: taking(ARGUMENTS.appealBond, async (requestId, signal) => {
       const progress = await context.progress(requestId, signal);

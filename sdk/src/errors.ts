@@ -8,6 +8,8 @@ const hints = {
   WALLET_MISSING: "give createConclave a walletClient, or ask the user to connect a wallet",
   WALLET_WRONG_CHAIN: "ask the wallet to switch to the chain of the deployment, then repeat the call",
   WALLET_REJECTED: "nothing was sent; ask again when the user wants it",
+  WALLET_UNAUTHORIZED:
+    "ask the user to allow the account for this page in the wallet, then connect it again; nothing was sent",
   CHAIN_UNREACHABLE: "check the node's URL and the network between; nothing was lost, and the call can be repeated",
   CHAIN_WRONG_ID: "give createConclave a publicClient of the deployment's chain",
   CHAIN_NO_CONTRACT: "correct the addresses of the deployment",
@@ -82,19 +84,26 @@ export async function guarded<T>(action: () => Promise<T>): Promise<T> {
   }
 }
 
-/** True if the user said no in the wallet. */
-export function isRejected(error: unknown): boolean {
-  const isRefusal = (one: unknown): boolean => one instanceof Error && "code" in one && one.code === REJECTED;
-  return error instanceof BaseError ? error.walk(isRefusal) !== null : isRefusal(error);
-}
-
-/** EIP-1193. */
+/** EIP-1193: the user said no, and the wallet does not give the account to this page. */
 const REJECTED = 4001;
+const UNAUTHORIZED = 4100;
 
 export function walletFailed(doing: string, error: unknown): Error {
-  return isRejected(error)
-    ? new ConclaveError("WALLET_REJECTED", `${doing}: the wallet's user refused`, {}, error)
-    : toChainError(error, doing, null);
+  if (hasCode(error, REJECTED))
+    return new ConclaveError("WALLET_REJECTED", `${doing}: the wallet's user refused`, {}, error);
+  if (hasCode(error, UNAUTHORIZED))
+    return new ConclaveError(
+      "WALLET_UNAUTHORIZED",
+      `${doing}: the wallet refuses, as it does not give this account to the page any more`,
+      { field: "walletClient.account" },
+      error,
+    );
+  return toChainError(error, doing, null);
+}
+
+function hasCode(error: unknown, code: number): boolean {
+  const has = (one: unknown): boolean => one instanceof Error && "code" in one && one.code === code;
+  return error instanceof BaseError ? error.walk(has) !== null : has(error);
 }
 
 function isKnown(code: string): code is ConclaveErrorCode {

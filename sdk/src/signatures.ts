@@ -3,6 +3,7 @@ import { CURRENCIES, ONE_PPM } from "../../agents/core/types.ts";
 import {
   ADDRESS,
   BYTES,
+  FUNCTION,
   HEX,
   LINK,
   SIGNAL,
@@ -36,6 +37,10 @@ const HEIR = orNull(ADDRESS);
 const protocol = kindOf(
   "a protocol's id or its code",
   (value) => typeof value === "string" || Number.isSafeInteger(value),
+);
+const HASH = kindOf(
+  "the hash of a transaction: 0x and 64 hexadecimal digits",
+  (value) => typeof value === "string" && /^0x[0-9a-fA-F]{64}$/.test(value),
 );
 const block = kindOf("the number of a block", (value) => {
   const isBlock = typeof value === "bigint" || Number.isSafeInteger(value);
@@ -76,10 +81,11 @@ export const ARGUMENTS = {
   quote: { terms: record({}, "an object with the terms"), signal: SIGNAL },
   ask: {
     request: record(
-      { sources: optional(listOf(TEXT)), subscriptionId: optional(SUBSCRIPTION_ID) },
+      { sources: optional(listOf(TEXT)), subscriptionId: optional(SUBSCRIPTION_ID), onSent: optional(FUNCTION) },
       "an object with question and kind",
     ),
   },
+  asked: { transactionHash: HASH, signal: SIGNAL },
   follow: {
     requestId: REQUEST_ID,
     options: optional(

@@ -19,7 +19,7 @@ export interface AskedTerms extends Partial<Omit<Terms, "protocol" | "kind">> {
 const DEFAULTS: Readonly<Record<string, unknown>> = { ...defaultTerms({ protocol: 0 }) };
 const TERMS = Object.keys(DEFAULTS);
 /** What stands beside the terms of a question. */
-const BESIDE = ["question", "sources", "subscriptionId"];
+const BESIDE = ["question", "sources", "subscriptionId", "onSent"];
 
 const KIND_TERMS: readonly KindTerm[] = ["options", "decimals", "tolerance"];
 

@@ -26,16 +26,19 @@ const LOCAL_TRY_MS = 3_000;
 /** viem's names. The second comes where one node knows the block of the transaction and the next one does not know its receipt yet. */
 const NO_RECEIPT_YET = new Set(["WaitForTransactionReceiptTimeoutError", "TransactionReceiptNotFoundError"]);
 
+/** Hears of each transaction that the wallet has sent, before it is mined. */
+export type OnSent = (call: TransactionCall, hash: Hex) => void;
+
 /** What an account does with its wallet. */
-export function walletActions(connection: Connection, wallet: SigningWallet): OperatorActions {
-  return operatorActionsOf(connection, walletSender(connection, wallet));
+export function walletActions(connection: Connection, wallet: SigningWallet, onSent: OnSent): OperatorActions {
+  return operatorActionsOf(connection, walletSender(connection, wallet, onSent));
 }
 
 /**
  * Sends through a wallet. Every call is tried before the wallet asks its user, so that nobody signs what the contract
  * refuses.
  */
-function walletSender(connection: Connection, { client: wallet, account }: SigningWallet): Sender {
+function walletSender(connection: Connection, { client: wallet, account }: SigningWallet, onSent: OnSent): Sender {
   const address = account.address;
   return {
     account: {
@@ -58,7 +61,8 @@ function walletSender(connection: Connection, { client: wallet, account }: Signi
         .catch((error: unknown) => {
           throw walletFailed(call.doing, error);
         });
-      const receipt = await receiptOf(connection, call, hash, signal);
+      onSent(call, hash);
+      const receipt = await receiptOf(connection, call.doing, hash, signal);
       if (receipt.status === "success") return receipt;
       throw await revertOf(connection, address, call, receipt, signal);
     },
@@ -90,9 +94,9 @@ async function gasOf(
 }
 
 /** Waits for the transaction, or for the one that replaced it with a higher fee. */
-async function receiptOf(
+export async function receiptOf(
   connection: Connection,
-  { doing }: TransactionCall,
+  doing: string,
   hash: Hex,
   signal: AbortSignal | undefined,
 ): Promise<TransactionReceipt> {

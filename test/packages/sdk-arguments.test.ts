@@ -59,7 +59,8 @@ const FUNCTIONS: readonly (readonly [name: string, call: Call, args: readonly un
   ["createConclave", createConclave, [config]],
   ...conclaveCalls({
     quote: [terms, signal],
-    ask: [question],
+    ask: [{ ...question, onSent: onProgress }],
+    asked: [`0x${"ab".repeat(32)}`, signal],
     follow: [1n, { from: "f-1-1-00000000-0", pollIntervalMs: 20, signal }],
     read: [1n, signal],
     history: [

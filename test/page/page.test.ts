@@ -1,15 +1,13 @@
 // The dashboard in a real browser, against a chain of its own.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import type { Page } from "playwright-core";
-import { createTestClient, getAbiItem, http, numberToHex, toFunctionSelector, type Hex } from "viem";
-import { decisionOracleAbi } from "@conclave/contracts/abi";
+import { createTestClient, http } from "viem";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import { cidString } from "../../agents/core/encoding/cid.ts";
 import type { Digest, Ppm } from "../../agents/core/types.ts";
 import type { Decided } from "../../devnet/decided-chain.ts";
 import type { Conclave } from "../../sdk/src/index.ts";
-import { connectWallet, sees, visit, type RpcCall } from "./visit.ts";
+import { sees, visit } from "./visit.ts";
 import { conclaveOf, startDashboardWorld, type DashboardWorld } from "./world.ts";
 
 const QUESTION = "Policy: refunds within 60 days. Facts: after 118 days. Is the refund due?";
@@ -188,176 +186,6 @@ describe("page: proof", () => {
 function digestOf({ blocks }: Decided, index: number): Digest {
   return sha256(blocks[index] ?? new Uint8Array());
 }
-
-/** The node says that every question costs twice as much, from `raise` on. */
-function dearer(): { readonly routes: (page: Page) => Promise<unknown>; readonly raise: () => void } {
-  const selector = toFunctionSelector(getAbiItem({ abi: decisionOracleAbi, name: "quote" }));
-  let isRaised = false;
-  const routes = (page: Page): Promise<unknown> =>
-    page.route(`${world.rpcUrl}/**`, async (route) => {
-      const { method, params } = (route.request().postDataJSON() ?? {}) as RpcCall;
-      const [call] = (params ?? []) as readonly { readonly data?: string }[];
-      if (!isRaised || method !== "eth_call" || call?.data?.startsWith(selector) !== true) return route.continue();
-      const response = await route.fetch();
-      const answer = (await response.json()) as { readonly result: Hex };
-      const result = numberToHex(2n * BigInt(answer.result), { size: 32 });
-      return route.fulfill({ response, json: { ...answer, result } });
-    });
-  return { routes, raise: () => (isRaised = true) };
-}
-
-describe("page: asking", () => {
-  it("says the price before anything is paid, asks by the wallet, and shows the decision when it comes", async (context) => {
-    const { page } = await visit(context, world, { route: "/ask", wallet: { account: 3 } });
-    await page.getByLabel("Question").fill("Is 7 a prime number?");
-    await page
-      .getByRole("region", { name: "Price" })
-      .getByText(/Costs 0\.\d+ ETH/)
-      .waitFor();
-    await connectWallet(page);
-    await page.getByRole("button", { name: "Ask", exact: true }).click();
-    await page.getByRole("heading", { level: 1, name: "Is 7 a prime number?" }).waitFor();
-    await sees(page, "The committee is being drawn");
-    const requestId = BigInt(page.url().split("/").at(-1) ?? "");
-    await page.reload();
-    await sees(page, "The committee is being drawn");
-    await world.chain.chain.nextEpoch(20);
-    await sees(page, "4 seats deliberate");
-    await world.chain.decide(requestId);
-    await page.locator(".decided-answer").waitFor();
-    assert.equal(await page.locator(".decided-answer").innerText(), "yes");
-    await page.locator(".pane.is-agrees").nth(3).waitFor();
-  });
-
-  it("sends nothing if the user says no, or if the wallet is on another chain", async (context) => {
-    let chainId: string | undefined;
-    const { page } = await visit(context, world, {
-      route: "/ask",
-      wallet: {
-        account: 3,
-        answer: ({ method }) => {
-          if (method === "eth_chainId") return chainId;
-          if (method === "wallet_switchEthereumChain") {
-            chainId = undefined;
-            return null;
-          }
-          if (method === "eth_sendTransaction") throw Object.assign(new Error("User denied"), { code: 4001 });
-          return undefined;
-        },
-      },
-    });
-    await connectWallet(page);
-    await page.getByLabel("Question").fill("Is 8 a prime number?");
-    await page.getByRole("button", { name: "Ask", exact: true }).click();
-    await sees(page, "You said no in the wallet");
-    chainId = "0x1";
-    await page.getByRole("button", { name: "Ask", exact: true }).click();
-    await sees(page, "The wallet is on another chain");
-    await page.getByRole("button", { name: "Switch the wallet to chain 31337" }).click();
-    await page.getByRole("button", { name: "Ask", exact: true }).click();
-    await sees(page, "You said no in the wallet");
-  });
-
-  it("goes to the request that is asked and paid, also where the browser keeps nothing", async (context) => {
-    const routes = (page: Page): Promise<unknown> =>
-      page.addInitScript(() => {
-        Storage.prototype.setItem = () => {
-          throw new DOMException("full", "QuotaExceededError");
-        };
-      });
-    const { page } = await visit(context, world, { route: "/ask", wallet: { account: 3 }, routes });
-    await connectWallet(page);
-    await page.getByLabel("Question").fill("Is 10 a prime number?");
-    await page.getByRole("button", { name: "Ask", exact: true }).click();
-    await page.getByRole("heading", { level: 1, name: "Is 10 a prime number?" }).waitFor();
-  });
-
-  it("pays the price that it has shown, whatever the price is by then", async (context) => {
-    const { routes, raise } = dearer();
-    const values: unknown[] = [];
-    const answer = ({ method, params = [] }: RpcCall): undefined => {
-      if (method !== "eth_sendTransaction") return undefined;
-      values.push((params[0] as { readonly value: unknown }).value);
-      throw Object.assign(new Error("User denied"), { code: 4001 });
-    };
-    const { page } = await visit(context, world, { route: "/ask", wallet: { account: 3, answer }, routes });
-    await connectWallet(page);
-    await page.getByLabel("Question").fill("Is 9 a prime number?");
-    await sees(page, /Costs 0\.\d+ ETH/);
-    const { fee } = await conclave.quote({
-      kind: "boolean",
-      currency: "native",
-      appeals: 0,
-      retries: 1,
-      duration: 3_600,
-    });
-    raise();
-    await page.getByRole("button", { name: "Ask", exact: true }).click();
-    await sees(page, "You said no in the wallet");
-    assert.deepEqual(values, [numberToHex(fee)]);
-  });
-
-  it("names the term that is at fault, and writes programs that ask the same", async (context) => {
-    const { page } = await visit(context, world, { route: "/ask" });
-    await page.getByLabel("Question").fill('How "many" eggs?');
-    await page.getByLabel("Kind of answer").selectOption("A number");
-    await page.getByLabel("Tolerance").fill("0.5");
-    await sees(page, "give a number with at most 0 decimals");
-    await page.getByLabel("Decimals").fill("2");
-    await page.getByText("Committee, time and appeals").click();
-    await page.getByLabel("Seats").fill("3");
-    await sees(page, /committeeSize|committee/i);
-    await page.getByLabel("Seats").fill("7");
-    await page.getByText("Sources, a later start and conditions").click();
-    await page.getByLabel("Hours before it starts").fill("soon");
-    await sees(page, "give hours, e.g. 0.5");
-    await page.getByLabel("Hours before it starts").fill("1.5");
-    await page.getByLabel("Final at once from").fill("90");
-    await page.getByLabel("“It cannot be told”").selectOption("Is no decision");
-    await page.getByLabel("Sources, one a line").fill("https://page.example/eggs#/count");
-    await page.getByText("The same in TypeScript and Solidity").click();
-    const programs = await page.locator(".program pre").allInnerTexts();
-    assert.match(programs[0] ?? "", /question: "How \\"many\\" eggs\?",[^]*kind: "number",[^]*tolerance: 50n/);
-    assert.match(
-      programs[0] ?? "",
-      /sources: \["https:\/\/page\.example\/eggs#\/count"\],[^]*delay: 5400,\n {2}finality: 90,\n {2}nonAnswers: "refused"/,
-    );
-    assert.match(
-      programs[1] ?? "",
-      /KIND_NUMBER;[^]*delay = 5400; [^]*finality = 90; [^]*nonAnswers = 1; [^]*tolerance = 50;[^]*"How \\"many\\" eggs\?\\nsource: https:\/\/page\.example\/eggs#\/count"\)/,
-    );
-  });
-
-  it("sends every term that the form has, with the sources in the question, and refuses a source that no agent can read", async (context) => {
-    const { page } = await visit(context, world, { route: "/ask", wallet: { account: 3 } });
-    await connectWallet(page);
-    await page.getByLabel("Question").fill("Is it raining?");
-    await page.getByText("Committee, time and appeals").click();
-    await page.getByLabel("Appeals").fill("1");
-    await page.getByText("Sources, a later start and conditions").click();
-    await page.getByLabel("Hours before it starts").fill("2");
-    await page.getByLabel("Final at once from").fill("85");
-    await page.getByLabel("“It cannot be told”").selectOption("Is no decision");
-    await page.getByLabel("Sources, one a line").fill("http://page.example/weather");
-    await page.getByRole("button", { name: "Ask", exact: true }).click();
-    await sees(page, /http:\/\/page\.example\/weather/);
-    await page.getByLabel("Sources, one a line").fill("https://page.example/weather");
-    await page.getByRole("button", { name: "Ask", exact: true }).click();
-    await sees(page, "It waits");
-    const { request } = await conclave.read(BigInt(page.url().split("/").at(-1) ?? ""));
-    assert.equal(request.question, "Is it raining?\nsource: https://page.example/weather");
-    const { delay, finality, nonAnswers, security, appeals } = request.terms;
-    assert.deepEqual(
-      { delay, finality, nonAnswers, security, appeals },
-      { delay: 7_200, finality: 85, nonAnswers: "refused", security: "none", appeals: 1 },
-    );
-  });
-
-  it("says what to do without a wallet", async (context) => {
-    const { page } = await visit(context, world, { route: "/ask", config: { ...world.config, burnerKey: undefined } });
-    await sees(page, "This browser has no wallet.");
-  });
-});
 
 describe("page: stake", () => {
   it("delegates, starts what has joined, unbonds and withdraws by the chain's clock", async (context) => {

@@ -97,7 +97,17 @@ async function announce(page: Page, world: Served, { account, answer }: WalletOp
       icon: "data:,",
       rdns: "example.test",
     };
-    const provider = { request, on: () => undefined, removeListener: () => undefined };
+    const heard = new Set<readonly [event: string, hear: (value: unknown) => void]>();
+    const provider = {
+      request,
+      on: (event: string, hear: (value: unknown) => void) => heard.add([event, hear]),
+      removeListener: (event: string, hear: (value: unknown) => void) =>
+        [...heard].filter((one) => one[0] === event && one[1] === hear).forEach((one) => heard.delete(one)),
+    };
+    addEventListener("wallet:change", (change) => {
+      const { event, value } = (change as CustomEvent<{ readonly event: string; readonly value: unknown }>).detail;
+      [...heard].filter(([name]) => name === event).forEach(([, hear]) => hear(value));
+    });
     const detail = Object.freeze({ info: Object.freeze(info), provider });
     const tell = (): boolean => dispatchEvent(new CustomEvent("eip6963:announceProvider", { detail }));
     addEventListener("eip6963:requestProvider", tell);
@@ -111,6 +121,15 @@ export async function connectWallet(page: Page): Promise<void> {
   await page.getByRole("banner").getByRole("button", { name: "Test wallet" }).click();
   await page.getByRole("banner").getByRole("button", { name: /^0x/ }).waitFor();
   await page.keyboard.press("Escape");
+}
+
+/** Tells the page what the user changes in the wallet, by an event of EIP-1193. */
+export async function changeWallet(
+  page: Page,
+  event: "accountsChanged" | "chainChanged",
+  value: string | readonly string[],
+): Promise<void> {
+  await page.evaluate((detail) => void dispatchEvent(new CustomEvent("wallet:change", { detail })), { event, value });
 }
 
 /** Waits for a text below the header. */

@@ -1,5 +1,6 @@
 import { encodeFunctionData, parseEventLogs, zeroAddress, type TransactionReceipt } from "viem";
 import { decisionOracleAbi, settlementAbi } from "@conclave/contracts/abi";
+import { unpackTerms } from "../../core/encoding/words.ts";
 import type { Address, Currency, Hex, RequestId } from "../../core/types.ts";
 import type { OracleActions } from "../../ports/chain.ts";
 import type { Connection } from "./connection.ts";
@@ -26,7 +27,7 @@ export function createOracleActions(connection: Connection, sender: Sender): Ora
         subscriptionId === 0
           ? await payOracle(connection, sender, call, terms.currency, terms.fee)
           : await sender.send(call);
-      return { requestId: askedId(receipt, oracle), receipt: toReceipt(receipt) };
+      return { requestId: askedIn(receipt, oracle).requestId, receipt: toReceipt(receipt) };
     },
     appeal: async (request, last) => {
       const bond = await readBond(connection, request, last.round);
@@ -116,11 +117,16 @@ async function requireAcceptable(connection: Connection, sender: Sender, call: T
   }
 }
 
-function askedId({ logs }: TransactionReceipt, oracle: Address): RequestId {
+/** Returns the request that a transaction asked, and what it pays. Throws CHAIN_NO_CONTRACT if it asked none. */
+export function askedIn(
+  { logs }: TransactionReceipt,
+  oracle: Address,
+): { readonly requestId: RequestId; readonly fee: bigint } {
   const own = logs.filter(({ address }) => lower(address) === oracle);
   const [event] = parseEventLogs({ ...oracleCall, eventName: "Requested", logs: own });
-  if (event === undefined) throw missingEvent("Requested");
-  return event.args.requestId as RequestId;
+  const terms = event === undefined ? null : unpackTerms(event.args.terms);
+  if (event === undefined || terms === null) throw missingEvent("Requested");
+  return { requestId: event.args.requestId as RequestId, fee: terms.fee };
 }
 
 function createdId({ logs }: TransactionReceipt, oracle: Address): number {

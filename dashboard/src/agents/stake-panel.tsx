@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState, type ReactElement } from "react";
 import { formatUnits, parseUnits } from "viem";
 import type { Conclave } from "../../../sdk/src/index.ts";
@@ -7,6 +7,8 @@ import { amount, seconds, time } from "../shared/format.ts";
 import { Trouble, retryMs } from "../shared/trouble.tsx";
 import type { Account } from "../wallet/account.ts";
 import { WalletList } from "../wallet/wallet-menu.tsx";
+import { useSending } from "../wallet/use-sending.ts";
+import { SendTrouble } from "../wallet/wrong-chain.tsx";
 import { useDashboard } from "../dashboard.tsx";
 import { useChainTerms } from "./agents-page.tsx";
 
@@ -41,10 +43,11 @@ interface Props {
 }
 
 function Staked({ agentId, account: { address }, terms }: Props): ReactElement {
-  const { conclave } = useDashboard();
+  const { conclave, settings } = useDashboard();
   const queries = useQueryClient();
   const own = useStake(agentId, address);
-  const doing = useMutation({
+  const doing = useSending({
+    what: ["stake", settings, agentId],
     mutationFn: async (action: (actions: Conclave["actions"]) => Promise<unknown>) => action(conclave.actions),
     onSettled: () => queries.invalidateQueries(),
   });
@@ -57,31 +60,31 @@ function Staked({ agentId, account: { address }, terms }: Props): ReactElement {
       <Delegate
         terms={terms}
         held={holdings.stakeToken}
-        isBusy={doing.isPending}
-        onDelegate={(value) => doing.mutate((actions) => actions.bond(agentId, value))}
+        isBusy={doing.isSending}
+        onDelegate={(value) => doing.send((actions) => actions.bond(agentId, value))}
       />
       <div className="row">
         {position.joining > 0n && (
           <button
             type="button"
             className="primary"
-            disabled={!mayEarn(position, now) || doing.isPending}
-            onClick={() => doing.mutate((actions) => actions.startEarning(agentId))}
+            disabled={!mayEarn(position, now) || doing.isSending}
+            onClick={() => doing.send((actions) => actions.startEarning(agentId))}
           >
             Start earning
           </button>
         )}
         <button
           type="button"
-          disabled={position.shares === 0n || doing.isPending}
-          onClick={() => doing.mutate((actions) => actions.startUnbonding(agentId, position.shares))}
+          disabled={position.shares === 0n || doing.isSending}
+          onClick={() => doing.send((actions) => actions.startUnbonding(agentId, position.shares))}
         >
           Unbond all
         </button>
         <button
           type="button"
-          disabled={!isWithdrawable(position, now) || doing.isPending}
-          onClick={() => doing.mutate((actions) => actions.withdrawStake(agentId, address))}
+          disabled={!isWithdrawable(position, now) || doing.isSending}
+          onClick={() => doing.send((actions) => actions.withdrawStake(agentId, address))}
         >
           Withdraw
         </button>
@@ -91,8 +94,8 @@ function Staked({ agentId, account: { address }, terms }: Props): ReactElement {
             <button
               key={currency}
               type="button"
-              disabled={doing.isPending}
-              onClick={() => doing.mutate((actions) => actions.claimRewards(agentId, currency, address))}
+              disabled={doing.isSending}
+              onClick={() => doing.send((actions) => actions.claimRewards(agentId, currency, address))}
             >
               Claim {earned(rewards, currency, terms)}
             </button>
@@ -106,8 +109,8 @@ function Staked({ agentId, account: { address }, terms }: Props): ReactElement {
         Unbonding takes {seconds(terms.unbondingDelaySeconds)}. Until then the stake can still be slashed for what the
         agent did.
       </p>
-      {doing.isPending && <p role="status">Waiting for the wallet and the chain…</p>}
-      {doing.error !== null && <Trouble error={doing.error} />}
+      {doing.isSending && <p role="status">Waiting for the wallet and the chain…</p>}
+      <SendTrouble error={doing.error} />
     </>
   );
 }

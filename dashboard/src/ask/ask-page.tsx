@@ -1,22 +1,29 @@
-import { skipToken, useMutation, useQuery, type UseQueryResult } from "@tanstack/react-query";
-import { useDeferredValue, useState, type ReactElement, type SubmitEvent } from "react";
+import { skipToken, useQuery, type UseQueryResult } from "@tanstack/react-query";
+import { useDeferredValue, useEffect, useState, type ReactElement, type SubmitEvent } from "react";
 import { useLocation } from "wouter";
-import { PROTOCOL_CODES, type AskedTerms, type ProtocolId, type Quote } from "../../../sdk/src/index.ts";
+import { PROTOCOL_CODES, type Asked, type AskedTerms, type ProtocolId, type Quote } from "../../../sdk/src/index.ts";
 import { Choice, Field } from "../shared/field.tsx";
 import { price } from "../shared/format.ts";
 import { Trouble } from "../shared/trouble.tsx";
+import { useSending } from "../wallet/use-sending.ts";
 import { WalletList } from "../wallet/wallet-menu.tsx";
+import { SendTrouble } from "../wallet/wrong-chain.tsx";
 import { useDashboard } from "../dashboard.tsx";
 import { keepCursor } from "./asked.ts";
-import { EMPTY, hasOptions, sourcesIn, termsIn, type Draft, type Flaw } from "./question.ts";
+import { keepDraft, keptDraft } from "./draft.ts";
+import { EMPTY, hasOptions, KINDS, sourcesIn, termsIn, type Draft, type Flaw } from "./question.ts";
+import { askKept, forgetSent, sentTo } from "./sent.ts";
 import { solidityFor, typescriptFor } from "./snippets.ts";
+import { Waiting } from "./waiting.tsx";
 
 /** Asks a question: its terms, its price before anything is paid, and the programs that do the same. */
 export function AskPage(): ReactElement {
   const { conclave, settings, account } = useDashboard();
   const [, goTo] = useLocation();
-  const [draft, setDraft] = useState(EMPTY);
+  const [draft, setDraft] = useState(keptDraft);
+  const [sent, setSent] = useState(() => sentTo(settings));
   const change = (part: Partial<Draft>): void => setDraft((before) => ({ ...before, ...part }));
+  useEffect(() => keepDraft(draft === EMPTY ? null : draft), [draft]);
   const read = termsIn(draft);
   const terms = "terms" in read ? read.terms : null;
   const flaw = "flaw" in read ? read.flaw : null;
@@ -25,20 +32,41 @@ export function AskPage(): ReactElement {
   const priced = useDeferredValue(draft);
   const quote = useQuote(priced);
   const fee = priced === draft && !quote.isPlaceholderData ? quote.data?.fee : undefined;
-  const ask = useMutation({
-    mutationFn: async (asked: AskedTerms) => conclave.ask({ ...asked, question: draft.question, sources }),
-    onSuccess: ({ requestId, cursor }) => {
-      keepCursor(settings.oracle, requestId, cursor);
-      goTo(`/request/${requestId}`);
+  const show = ({ requestId, cursor }: Asked): void => {
+    keepCursor(settings.oracle, requestId, cursor);
+    keepDraft(null);
+    goTo(`/request/${requestId}`);
+  };
+  const ask = useSending({
+    what: ["ask", settings],
+    mutationFn: async (asked: AskedTerms) =>
+      askKept(conclave, settings, { ...asked, question: draft.question, sources }),
+    onSuccess: show,
+    onError: () => {
+      setSent(sentTo(settings));
+      // The price may be another one now.
+      void quote.refetch();
     },
-    // The price may be another one now.
-    onError: () => void quote.refetch(),
   });
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
     // What is paid is what was shown.
-    if (terms !== null && fee !== undefined && draft.question !== "") ask.mutate({ ...terms, fee });
+    if (terms !== null && fee !== undefined && draft.question !== "") ask.send({ ...terms, fee });
   };
+  if (sent !== null && !ask.isSending)
+    return (
+      <Waiting
+        hash={sent}
+        onAsked={(asked) => {
+          forgetSent(settings, sent);
+          show(asked);
+        }}
+        onForget={() => {
+          forgetSent(settings, sent);
+          setSent(sentTo(settings));
+        }}
+      />
+    );
   return (
     <form className="narrow stack" onSubmit={submit} noValidate>
       <h1>Ask</h1>
@@ -76,29 +104,17 @@ export function AskPage(): ReactElement {
           <button
             className="primary"
             type="submit"
-            disabled={terms === null || fee === undefined || draft.question.trim() === "" || ask.isPending}
+            disabled={terms === null || fee === undefined || draft.question.trim() === "" || ask.isSending}
           >
-            {ask.isPending ? "Waiting for the wallet and the chain…" : "Ask"}
+            {ask.isSending ? "Waiting for the wallet and the chain…" : "Ask"}
           </button>
         </div>
       )}
-      {ask.error !== null && <Trouble error={ask.error} />}
+      <SendTrouble error={ask.error} />
       {terms !== null && <Programs question={draft.question} sources={sources} terms={terms} />}
     </form>
   );
 }
-
-/** What the form says of the kinds of answers; the compiler tells which one is missing. */
-const KINDS: Readonly<Record<Draft["kind"], { readonly name: string; readonly hint: string }>> = {
-  boolean: { name: "Yes or no", hint: "The answer is yes or no." },
-  choice: { name: "One of several options", hint: "List the options in the question, by letter: (A) …, (B) …" },
-  number: { name: "A number", hint: "The answer is a number. Say its unit in the question." },
-  text: { name: "A text", hint: "The answer is a short text. It cannot be appealed against." },
-  policies: {
-    name: "Which of several policies",
-    hint: "List the policies in the question, by letter. The answer names those to adopt.",
-  },
-};
 
 interface FieldsProps {
   readonly draft: Draft;

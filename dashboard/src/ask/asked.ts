@@ -1,3 +1,5 @@
+import { keepAt, keptAt } from "../shared/kept.ts";
+
 /** Where the chain was when this browser asked: a page that is loaded again goes on from there, without a search. */
 
 const KEY = "conclave.asked";
@@ -8,11 +10,7 @@ type Cursors = Readonly<Record<string, string>>;
 /** @param oracle tells requests of several deployments apart */
 export function keepCursor(oracle: string, requestId: bigint, cursor: string): void {
   const kept = Object.entries(cursors()).slice(1 - MOST);
-  try {
-    localStorage.setItem(KEY, JSON.stringify({ ...Object.fromEntries(kept), [nameOf(oracle, requestId)]: cursor }));
-  } catch {
-    // The storage is full or forbidden. The question is asked and paid: that must not look like a failure, or it is paid twice.
-  }
+  keepAt("localStorage", KEY, { ...Object.fromEntries(kept), [nameOf(oracle, requestId)]: cursor });
 }
 
 export function cursorOf(oracle: string, requestId: bigint): string | null {
@@ -24,10 +22,6 @@ function nameOf(oracle: string, requestId: bigint): string {
 }
 
 function cursors(): Cursors {
-  try {
-    const read: unknown = JSON.parse(localStorage.getItem(KEY) ?? "{}");
-    return read !== null && typeof read === "object" ? (read as Cursors) : {};
-  } catch {
-    return {};
-  }
+  const read = keptAt("localStorage", KEY);
+  return read !== null && typeof read === "object" ? (read as Cursors) : {};
 }

@@ -50,6 +50,18 @@ export const EMPTY: Draft = {
   security: "none",
 };
 
+/** What the form says of the kinds of answers; the compiler tells which one is missing. */
+export const KINDS: Readonly<Record<Draft["kind"], { readonly name: string; readonly hint: string }>> = {
+  boolean: { name: "Yes or no", hint: "The answer is yes or no." },
+  choice: { name: "One of several options", hint: "List the options in the question, by letter: (A) …, (B) …" },
+  number: { name: "A number", hint: "The answer is a number. Say its unit in the question." },
+  text: { name: "A text", hint: "The answer is a short text. It cannot be appealed against." },
+  policies: {
+    name: "Which of several policies",
+    hint: "List the policies in the question, by letter. The answer names those to adopt.",
+  },
+};
+
 /** A field that cannot be read, and why. */
 export interface Flaw {
   readonly field: keyof Draft;

@@ -1,8 +1,10 @@
-import { useMutation, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import type { RequestUpdate } from "../../../sdk/src/index.ts";
 import { price } from "../shared/format.ts";
 import { Trouble } from "../shared/trouble.tsx";
+import { useSending } from "../wallet/use-sending.ts";
+import { SendTrouble } from "../wallet/wrong-chain.tsx";
 import { useDashboard } from "../dashboard.tsx";
 
 interface Props {
@@ -23,7 +25,10 @@ export function Appeal({ requestId, terms, attempt }: Props): ReactElement | nul
       return { bond, shown: price(bond, decimals, symbol) };
     },
   });
-  const appeal = useMutation({ mutationFn: (bond: bigint) => conclave.appeal(requestId, bond) });
+  const appeal = useSending({
+    what: ["appeal", settings, String(requestId)],
+    mutationFn: (bond: bigint) => conclave.appeal(requestId, bond),
+  });
   if (bondPrice.data === undefined) return bondPrice.error === null ? null : <Trouble error={bondPrice.error} />;
   const { bond, shown } = bondPrice.data;
   return (
@@ -33,12 +38,12 @@ export function Appeal({ requestId, terms, attempt }: Props): ReactElement | nul
         a part of the pay of those who were wrong, if the new committee decides otherwise. Else it pays that committee.
       </p>
       <div className="row">
-        <button type="button" disabled={account === null || appeal.isPending} onClick={() => appeal.mutate(bond)}>
-          {appeal.isPending ? "Appealing…" : `Appeal for ${shown}`}
+        <button type="button" disabled={account === null || appeal.isSending} onClick={() => appeal.send(bond)}>
+          {appeal.isSending ? "Appealing…" : `Appeal for ${shown}`}
         </button>
         {account === null && <span className="soft small">Connect a wallet to appeal.</span>}
       </div>
-      {appeal.error !== null && <Trouble error={appeal.error} />}
+      <SendTrouble error={appeal.error} />
     </div>
   );
 }

@@ -5,12 +5,27 @@ import type { BrowserWallet } from "./providers.ts";
 
 /** An account that signs and pays. */
 export interface Account {
+  /** Tells the wallets of a browser apart, also after a reload. */
+  readonly wallet: string;
   /** Name of the wallet; a stranger's text. */
   readonly name: string;
   readonly address: `0x${string}`;
   readonly client: WalletClient;
-  /** Asks the wallet to go to the chain of the deployment; null where there is no other chain. */
-  readonly switchChain: (() => Promise<void>) | null;
+  /** What only a wallet of the browser has; null for the burner account. */
+  readonly browser: BrowserAccount | null;
+}
+
+interface BrowserAccount {
+  /** Asks the wallet to go to the chain of the deployment. */
+  readonly switchChain: () => Promise<void>;
+  /** Hears what the user changes in the wallet, until the returned function is called. */
+  readonly follow: (changes: Changes) => () => void;
+}
+
+interface Changes {
+  /** Another account, or none. */
+  readonly onAccount: (account: Account | null) => void;
+  readonly onChain: () => void;
 }
 
 type Provider = BrowserWallet["provider"];
@@ -18,14 +33,20 @@ type Provider = BrowserWallet["provider"];
 /** EIP-3326: the wallet does not know the chain. */
 const UNKNOWN_CHAIN = 4902;
 
+export const BURNER = "burner";
+/** Begins the key of the query that reads the wallet's chain. */
+export const WALLET_CHAIN = "walletChain";
+
 /** Asks the wallet for an account. Rejects with the wallet's error if the user says no. */
-export async function connect({ info, provider }: BrowserWallet, settings: Settings): Promise<Account> {
-  const accounts = await provider.request({ method: "eth_requestAccounts" });
-  const [first] = accounts;
-  if (first === undefined) throw new Error("The wallet shows no account; unlock it and choose one.");
-  const address = getAddress(first);
-  const client = walletClientOf(address, custom(provider));
-  return { name: info.name, address, client, switchChain: () => switchTo(provider, settings) };
+export async function connect(wallet: BrowserWallet, settings: Settings): Promise<Account> {
+  const account = accountOf(wallet, settings, await wallet.provider.request({ method: "eth_requestAccounts" }));
+  if (account === null) throw new Error("The wallet shows no account; unlock it and choose one.");
+  return account;
+}
+
+/** Returns the account that the wallet still shows to this page, without asking the user; null if there is none. */
+export async function reconnect(wallet: BrowserWallet, settings: Settings): Promise<Account | null> {
+  return accountOf(wallet, settings, await wallet.provider.request({ method: "eth_accounts" }));
 }
 
 /** The funded account of a local world, whose key everybody knows. */
@@ -35,7 +56,32 @@ export async function burner({ burnerKey, rpcUrl }: Settings): Promise<Account |
   const { privateKeyToAccount } = await import("viem/accounts");
   const account = privateKeyToAccount(burnerKey);
   const client = walletClientOf(account, http(rpcUrl));
-  return { name: "Burner account", address: account.address, client, switchChain: null };
+  return { wallet: BURNER, name: "Burner account", address: account.address, client, browser: null };
+}
+
+function accountOf(wallet: BrowserWallet, settings: Settings, [first]: readonly `0x${string}`[]): Account | null {
+  if (first === undefined) return null;
+  const { info, provider } = wallet;
+  const address = getAddress(first);
+  return {
+    wallet: info.rdns,
+    name: info.name,
+    address,
+    client: walletClientOf(address, custom(provider)),
+    browser: {
+      switchChain: () => switchTo(provider, settings),
+      follow: ({ onAccount, onChain }) => {
+        const onAccounts = (accounts: readonly `0x${string}`[]): void =>
+          onAccount(accountOf(wallet, settings, accounts));
+        provider.on("accountsChanged", onAccounts);
+        provider.on("chainChanged", onChain);
+        return () => {
+          provider.removeListener("accountsChanged", onAccounts);
+          provider.removeListener("chainChanged", onChain);
+        };
+      },
+    },
+  };
 }
 
 async function switchTo(provider: Provider, { chainId, rpcUrl }: Settings): Promise<void> {

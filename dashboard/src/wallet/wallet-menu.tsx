@@ -6,15 +6,20 @@ import { shortHex } from "../shared/format.ts";
 import { useDashboard } from "../dashboard.tsx";
 import { burner, connect, type Account } from "./account.ts";
 import { useBrowserWallets } from "./providers.ts";
+import { keepWallet, useReconnected } from "./use-reconnected.ts";
+import { useWrongChain, WrongChain } from "./wrong-chain.tsx";
 
 /** Connects a wallet of the browser, or the burner account of a local world. */
 export function WalletMenu(): ReactElement {
   const { account } = useDashboard();
   const id = useId();
+  const wrongChain = useWrongChain();
+  useReconnected();
   return (
     <div className="wallet">
       <button type="button" popoverTarget={id} className="quiet">
         {account === null ? "Connect" : <span className="mono">{shortHex(account.address)}</span>}
+        {wrongChain !== null && ` on chain ${wrongChain}`}
       </button>
       <div id={id} popover="auto" className="menu">
         {account === null ? <WalletList /> : <Connected account={account} />}
@@ -32,7 +37,14 @@ function Connected({ account }: { readonly account: Account }): ReactElement {
         <br />
         <span className="mono small">{account.address}</span>
       </p>
-      <button type="button" onClick={() => setAccount(null)}>
+      <WrongChain />
+      <button
+        type="button"
+        onClick={() => {
+          keepWallet(null);
+          setAccount(null);
+        }}
+      >
         Disconnect
       </button>
     </div>
@@ -45,7 +57,10 @@ export function WalletList(): ReactElement {
   const wallets = useBrowserWallets();
   const connecting = useMutation({
     mutationFn: (open: () => Promise<Account | null>) => open(),
-    onSuccess: (account) => setAccount(account),
+    onSuccess: (account) => {
+      keepWallet(account);
+      setAccount(account);
+    },
   });
   const isEmpty = wallets.length === 0 && settings.burnerKey === null;
   return (

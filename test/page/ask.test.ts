@@ -1,0 +1,312 @@
+// The form that asks, in a real browser, with a wallet.
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import type { Page } from "playwright-core";
+import { getAbiItem, numberToHex, toFunctionSelector, type Hex } from "viem";
+import { decisionOracleAbi } from "@conclave/contracts/abi";
+import type { Conclave } from "../../sdk/src/index.ts";
+import { changeWallet, connectWallet, sees, visit, type RpcCall } from "./visit.ts";
+import { conclaveOf, startDashboardWorld, type DashboardWorld } from "./world.ts";
+
+let world: DashboardWorld;
+let conclave: Conclave;
+
+before(async () => {
+  world = await startDashboardWorld(1);
+  conclave = conclaveOf(world);
+});
+after(() => world.close());
+
+function shortened(address: string): RegExp {
+  return new RegExp(`^${address.slice(0, 6)}…${address.slice(-4)}$`, "i");
+}
+
+/** Presses before the page can draw what the first press did. */
+async function pressThrice(page: Page, name: string | RegExp): Promise<void> {
+  const button = page.getByRole("button", { name, exact: true });
+  await button.evaluate((one: HTMLButtonElement) => {
+    for (let presses = 0; presses < 3; presses++) one.click();
+  });
+}
+
+/** The node says that every question costs twice as much, from `raise` on. */
+function dearer(): { readonly routes: (page: Page) => Promise<unknown>; readonly raise: () => void } {
+  const selector = toFunctionSelector(getAbiItem({ abi: decisionOracleAbi, name: "quote" }));
+  let isRaised = false;
+  const routes = (page: Page): Promise<unknown> =>
+    page.route(`${world.rpcUrl}/**`, async (route) => {
+      const { method, params } = (route.request().postDataJSON() ?? {}) as RpcCall;
+      const [call] = (params ?? []) as readonly { readonly data?: string }[];
+      if (!isRaised || method !== "eth_call" || call?.data?.startsWith(selector) !== true) return route.continue();
+      const response = await route.fetch();
+      const answer = (await response.json()) as { readonly result: Hex };
+      const result = numberToHex(2n * BigInt(answer.result), { size: 32 });
+      return route.fulfill({ response, json: { ...answer, result } });
+    });
+  return { routes, raise: () => (isRaised = true) };
+}
+
+describe("page: asking", () => {
+  it("says the price before anything is paid, asks by the wallet, and shows the decision when it comes", async (context) => {
+    const { page } = await visit(context, world, { route: "/ask", wallet: { account: 3 } });
+    await page.getByLabel("Question").fill("Is 7 a prime number?");
+    await page
+      .getByRole("region", { name: "Price" })
+      .getByText(/Costs 0\.\d+ ETH/)
+      .waitFor();
+    await connectWallet(page);
+    await page.getByRole("button", { name: "Ask", exact: true }).click();
+    await page.getByRole("heading", { level: 1, name: "Is 7 a prime number?" }).waitFor();
+    await sees(page, "The committee is being drawn");
+    const requestId = BigInt(page.url().split("/").at(-1) ?? "");
+    await page.reload();
+    await sees(page, "The committee is being drawn");
+    await world.chain.chain.nextEpoch(20);
+    await sees(page, "4 seats deliberate");
+    await world.chain.decide(requestId);
+    await page.locator(".decided-answer").waitFor();
+    assert.equal(await page.locator(".decided-answer").innerText(), "yes");
+    await page.locator(".pane.is-agrees").nth(3).waitFor();
+  });
+
+  it("sends nothing if the user says no, or if the wallet is on another chain", async (context) => {
+    let chainId: string | undefined;
+    const { page } = await visit(context, world, {
+      route: "/ask",
+      wallet: {
+        account: 3,
+        answer: ({ method }) => {
+          if (method === "eth_chainId") return chainId;
+          if (method === "wallet_switchEthereumChain") {
+            chainId = undefined;
+            return null;
+          }
+          if (method === "eth_sendTransaction") throw Object.assign(new Error("User denied"), { code: 4001 });
+          return undefined;
+        },
+      },
+    });
+    await connectWallet(page);
+    await page.getByLabel("Question").fill("Is 8 a prime number?");
+    await page.getByRole("button", { name: "Ask", exact: true }).click();
+    await sees(page, "You said no in the wallet");
+    chainId = "0x1";
+    await page.getByRole("button", { name: "Ask", exact: true }).click();
+    await sees(page, "The wallet is on another chain");
+    await page.getByRole("button", { name: "Switch the wallet to chain 31337" }).click();
+    await page.getByRole("button", { name: "Ask", exact: true }).click();
+    await sees(page, "You said no in the wallet");
+  });
+
+  it("pays once, however often and fast one presses", async (context) => {
+    const sent: unknown[] = [];
+    const answer = ({ method, params }: RpcCall): undefined => {
+      if (method !== "eth_sendTransaction") return undefined;
+      sent.push(params);
+      throw Object.assign(new Error("User denied"), { code: 4001 });
+    };
+    const { page } = await visit(context, world, { route: "/ask", wallet: { account: 0, answer } });
+    await connectWallet(page);
+    await page.getByLabel("Question").fill("Is 11 a prime number?");
+    await sees(page, /Costs 0\.\d+ ETH/);
+    await pressThrice(page, "Ask");
+    await sees(page, "You said no in the wallet");
+    assert.equal(sent.length, 1);
+    await page.goto(`${world.url}#/agents/2`);
+    await page.getByLabel("Amount of TEST").fill("1.5");
+    await pressThrice(page, "Delegate");
+    await sees(page, "You said no in the wallet");
+    await page.goto(`${world.url}#/request/${world.chain.decisions.at(-1)?.attempt.request.id}`);
+    await page.getByRole("button", { name: /^Appeal for/ }).waitFor();
+    const sentBefore = sent.length;
+    await pressThrice(page, /^Appeal for/);
+    await sees(page, "You said no in the wallet");
+    assert.deepEqual([sentBefore, sent.length], [2, 3]);
+  });
+
+  it("loses nothing in a reload: neither what is typed nor what is sent and not mined yet", async (context) => {
+    let isMined = false;
+    const routes = (page: Page): Promise<unknown> =>
+      page.route(`${world.rpcUrl}/**`, (route) => {
+        const { id, method } = (route.request().postDataJSON() ?? {}) as RpcCall & { readonly id: number };
+        const isHidden = !isMined && method === "eth_getTransactionReceipt";
+        return isHidden ? route.fulfill({ json: { jsonrpc: "2.0", id, result: null } }) : route.continue();
+      });
+    const { page } = await visit(context, world, { route: "/ask", wallet: { account: 3 }, routes });
+    await connectWallet(page);
+    await page.getByLabel("Question").fill("Is 12 a prime number?");
+    await page.getByLabel("Kind of answer").selectOption("A text");
+    await page.getByRole("link", { name: "Agents" }).click();
+    await page.getByRole("heading", { level: 1, name: "Agents" }).waitFor();
+    await page.getByRole("link", { name: "Ask" }).click();
+    await page.reload();
+    assert.equal(await page.getByLabel("Question").inputValue(), "Is 12 a prime number?");
+    assert.equal(await page.getByLabel("Kind of answer").inputValue(), "text");
+    await page.getByRole("button", { name: "Ask", exact: true }).click();
+    await page.waitForFunction(() => localStorage.getItem("conclave.sent") !== null);
+    await page.reload();
+    await sees(page, "Your question is sent and waits for the chain.");
+    isMined = true;
+    await page.getByRole("heading", { level: 1, name: "Is 12 a prime number?" }).waitFor();
+    await page.getByRole("link", { name: "Ask" }).click();
+    assert.equal(await page.getByLabel("Question").inputValue(), "");
+    assert.equal(await page.evaluate(() => localStorage.getItem("conclave.sent")), "[]");
+  });
+
+  it("goes to the request that is asked and paid, also where the browser keeps nothing", async (context) => {
+    const routes = (page: Page): Promise<unknown> =>
+      page.addInitScript(() => {
+        Storage.prototype.setItem = () => {
+          throw new DOMException("full", "QuotaExceededError");
+        };
+      });
+    const { page } = await visit(context, world, { route: "/ask", wallet: { account: 3 }, routes });
+    await connectWallet(page);
+    await page.getByLabel("Question").fill("Is 10 a prime number?");
+    await page.getByRole("button", { name: "Ask", exact: true }).click();
+    await page.getByRole("heading", { level: 1, name: "Is 10 a prime number?" }).waitFor();
+  });
+
+  it("pays the price that it has shown, whatever the price is by then", async (context) => {
+    const { routes, raise } = dearer();
+    const values: unknown[] = [];
+    const answer = ({ method, params = [] }: RpcCall): undefined => {
+      if (method !== "eth_sendTransaction") return undefined;
+      values.push((params[0] as { readonly value: unknown }).value);
+      throw Object.assign(new Error("User denied"), { code: 4001 });
+    };
+    const { page } = await visit(context, world, { route: "/ask", wallet: { account: 3, answer }, routes });
+    await connectWallet(page);
+    await page.getByLabel("Question").fill("Is 9 a prime number?");
+    await sees(page, /Costs 0\.\d+ ETH/);
+    const { fee } = await conclave.quote({
+      kind: "boolean",
+      currency: "native",
+      appeals: 0,
+      retries: 1,
+      duration: 3_600,
+    });
+    raise();
+    await page.getByRole("button", { name: "Ask", exact: true }).click();
+    await sees(page, "You said no in the wallet");
+    assert.deepEqual(values, [numberToHex(fee)]);
+  });
+
+  it("names the term that is at fault, and writes programs that ask the same", async (context) => {
+    const { page } = await visit(context, world, { route: "/ask" });
+    await page.getByLabel("Question").fill('How "many" eggs?');
+    await page.getByLabel("Kind of answer").selectOption("A number");
+    await page.getByLabel("Tolerance").fill("0.5");
+    await sees(page, "give a number with at most 0 decimals");
+    await page.getByLabel("Decimals").fill("2");
+    await page.getByText("Committee, time and appeals").click();
+    await page.getByLabel("Seats").fill("3");
+    await sees(page, /committeeSize|committee/i);
+    await page.getByLabel("Seats").fill("7");
+    await page.getByText("Sources, a later start and conditions").click();
+    await page.getByLabel("Hours before it starts").fill("soon");
+    await sees(page, "give hours, e.g. 0.5");
+    await page.getByLabel("Hours before it starts").fill("1.5");
+    await page.getByLabel("Final at once from").fill("90");
+    await page.getByLabel("“It cannot be told”").selectOption("Is no decision");
+    await page.getByLabel("Sources, one a line").fill("https://page.example/eggs#/count");
+    await page.getByText("The same in TypeScript and Solidity").click();
+    const programs = await page.locator(".program pre").allInnerTexts();
+    assert.match(programs[0] ?? "", /question: "How \\"many\\" eggs\?",[^]*kind: "number",[^]*tolerance: 50n/);
+    assert.match(
+      programs[0] ?? "",
+      /sources: \["https:\/\/page\.example\/eggs#\/count"\],[^]*delay: 5400,\n {2}finality: 90,\n {2}nonAnswers: "refused"/,
+    );
+    assert.match(
+      programs[1] ?? "",
+      /KIND_NUMBER;[^]*delay = 5400; [^]*finality = 90; [^]*nonAnswers = 1; [^]*tolerance = 50;[^]*"How \\"many\\" eggs\?\\nsource: https:\/\/page\.example\/eggs#\/count"\)/,
+    );
+  });
+
+  it("sends every term that the form has, with the sources in the question, and refuses a source that no agent can read", async (context) => {
+    const { page } = await visit(context, world, { route: "/ask", wallet: { account: 3 } });
+    await connectWallet(page);
+    await page.getByLabel("Question").fill("Is it raining?");
+    await page.getByText("Committee, time and appeals").click();
+    await page.getByLabel("Appeals").fill("1");
+    await page.getByText("Sources, a later start and conditions").click();
+    await page.getByLabel("Hours before it starts").fill("2");
+    await page.getByLabel("Final at once from").fill("85");
+    await page.getByLabel("“It cannot be told”").selectOption("Is no decision");
+    await page.getByLabel("Sources, one a line").fill("http://page.example/weather");
+    await page.getByRole("button", { name: "Ask", exact: true }).click();
+    await sees(page, /http:\/\/page\.example\/weather/);
+    await page.getByLabel("Sources, one a line").fill("https://page.example/weather");
+    await page.getByRole("button", { name: "Ask", exact: true }).click();
+    await sees(page, "It waits");
+    const { request } = await conclave.read(BigInt(page.url().split("/").at(-1) ?? ""));
+    assert.equal(request.question, "Is it raining?\nsource: https://page.example/weather");
+    const { delay, finality, nonAnswers, security, appeals } = request.terms;
+    assert.deepEqual(
+      { delay, finality, nonAnswers, security, appeals },
+      { delay: 7_200, finality: 85, nonAnswers: "refused", security: "none", appeals: 1 },
+    );
+  });
+
+  it("follows the wallet: another account, another chain, and no account", async (context) => {
+    const [first, second] = [world.accounts[3]?.address ?? "0x", world.accounts[4]?.address ?? "0x"];
+    let chainId: string | undefined = "0x1";
+    let isWilling = false;
+    let isOpen = true;
+    const answer = ({ method }: RpcCall): unknown => {
+      if (method === "eth_chainId") return chainId;
+      if (method === "eth_accounts" && !isOpen) return [];
+      if (method === "eth_sendTransaction") throw Object.assign(new Error("not authorized"), { code: 4100 });
+      if (method !== "wallet_switchEthereumChain") return undefined;
+      if (!isWilling) throw Object.assign(new Error("User denied"), { code: 4001 });
+      chainId = undefined;
+      return null;
+    };
+    const { page } = await visit(context, world, { route: "/ask", wallet: { account: 3, answer } });
+    const banner = page.getByRole("banner");
+    await connectWallet(page);
+    await sees(page, "It is on chain 1, and this Conclave is on chain 31337.");
+    await banner.getByRole("button", { name: / on chain 1$/ }).waitFor();
+    const switching = page.getByRole("main").getByRole("button", { name: "Switch the wallet to chain 31337" });
+    await switching.click();
+    await sees(page, "You said no in the wallet");
+    isWilling = true;
+    await switching.click();
+    await page.getByRole("alert").first().waitFor({ state: "detached" });
+    chainId = "0x5";
+    await changeWallet(page, "chainChanged", "0x5");
+    await sees(page, "It is on chain 5, and this Conclave is on chain 31337.");
+    chainId = undefined;
+    await changeWallet(page, "chainChanged", "0x7a69");
+    await page.getByRole("alert").first().waitFor({ state: "detached" });
+    await page.getByLabel("Question").fill("Is 13 a prime number?");
+    await page.getByRole("button", { name: "Ask", exact: true }).click();
+    await sees(page, "The wallet refuses");
+    assert.equal(await banner.getByRole("button", { name: shortened(first) }).count(), 1);
+    await changeWallet(page, "accountsChanged", [second]);
+    await banner.getByRole("button", { name: shortened(second) }).waitFor();
+    isOpen = false;
+    await changeWallet(page, "accountsChanged", []);
+    await banner.getByRole("button", { name: "Connect" }).waitFor();
+  });
+
+  it("connects the wallet again after a reload, unless its user has disconnected it", async (context) => {
+    const asked: string[] = [];
+    const answer = ({ method }: RpcCall): undefined => void asked.push(method);
+    const { page } = await visit(context, world, { route: "/ask", wallet: { account: 3, answer } });
+    await connectWallet(page);
+    await page.reload();
+    await page.getByRole("banner").getByRole("button", { name: /^0x/ }).click();
+    assert.equal(asked.filter((method) => method === "eth_requestAccounts").length, 1);
+    await page.getByRole("button", { name: "Disconnect" }).click();
+    await page.reload();
+    await page.getByRole("heading", { level: 1, name: "Ask" }).waitFor();
+    await page.getByRole("banner").getByRole("button", { name: "Connect" }).waitFor();
+    assert.equal(asked.filter((method) => method === "eth_accounts").length, 1);
+  });
+
+  it("says what to do without a wallet", async (context) => {
+    const { page } = await visit(context, world, { route: "/ask", config: { ...world.config, burnerKey: undefined } });
+    await sees(page, "This browser has no wallet.");
+  });
+});
