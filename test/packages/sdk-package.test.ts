@@ -16,16 +16,12 @@ import { createPublicClient, http } from "viem";
 import { LocalBlocks } from "../../agents/adapters/ipfs/local-blocks.ts";
 import { cidString } from "../../agents/core/encoding/cid.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
-import { blockMissing } from "../../agents/adapters/ipfs/block.ts";
 import { concat } from "../../agents/core/encoding/bytes.ts";
-import type { VerifyReport } from "../../agents/node/audit/report.ts";
-import { verifyRequest } from "../../agents/node/audit/verify.ts";
 import { decisionOracleAbi } from "@conclave/contracts/abi";
 import { startDecidedChain, type DecidedChain } from "../../devnet/decided-chain.ts";
 import type { verify as verifySource, VerifyWorker } from "../../sdk/src/verify/index.ts";
-import { decided, decisionsOfAll, spoiled, type DecidedCase } from "../support/decided-cases.ts";
+import { byCommand, decided, decisionsOfAll, spoiled, type DecidedCase } from "../support/decided-cases.ts";
 import { clientOf, NODE_REGISTRY } from "../support/decided-node.ts";
-import { packRound } from "../support/memory-chain/rounds.ts";
 import { processorMs } from "../support/processor-time.ts";
 import { installSdk, packagesIn, root, tool, type InstalledSdk } from "./sdk-package.ts";
 
@@ -241,36 +237,6 @@ function requestOf(one: DecidedCase) {
     requestId: one.attempt.request.id,
     blocks: { get: async (cid: string) => byCid.get(cid) ?? null },
   };
-}
-
-/** What `conclave verify` computes, from the same facts without a chain. */
-function byCommand({ attempt, certificate, blocks }: DecidedCase): Promise<VerifyReport> {
-  const { domain, request, committee } = attempt;
-  const position = { blockNumber: 1n, blockHash: "0x", logIndex: 0, transactionHash: "0x" } as const;
-  const round = packRound({ link: 0n, appeals: 0, deadline: 1_900_000_000 });
-  const signers = certificate.signatures.reduce((bits, { seat }) => bits | (1n << BigInt(seat)), 0n);
-  const relay = { signers, gasPrice: 0n, relayer: request.consumer };
-  const { decision, signatures } = certificate;
-  const requestId = request.id;
-  return verifyRequest({
-    chain: {
-      domain,
-      requestEvents: async () => [
-        { ...position, kind: "requested", request, round, seedBlock: 3n },
-        { ...position, kind: "decisionCommitted", requestId, committee, decision, relay },
-      ],
-      certificate: async () => signatures,
-    },
-    store: {
-      get: async (digest) => {
-        const bytes = blocks.get(digest);
-        if (bytes === undefined) throw blockMissing(digest, 0);
-        return bytes;
-      },
-    },
-    requestId,
-    signal: new AbortController().signal,
-  });
 }
 
 /** A thread of Node as a page sees a worker. */

@@ -10,7 +10,7 @@ import type { Digest } from "../../agents/core/types.ts";
 import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import { protocols } from "../../agents/core/protocols/index.ts";
-import { decided, decisionsOfAll, type DecidedCase } from "../support/decided-cases.ts";
+import { byCommand, decided, decisionsOfAll, spoiled, type DecidedCase } from "../support/decided-cases.ts";
 import { clientOf, NODE_REGISTRY } from "../support/decided-node.ts";
 import { visit, type RpcCall } from "./visit.ts";
 import { serve, serveBlocks, type Served } from "./world.ts";
@@ -61,7 +61,7 @@ describe("page: every protocol", () => {
 
   for (const one of cases)
     it(`shows and proves a decision: ${one.name}`, async (context) => {
-      const { page } = await visit(context, world, { route: routeOf(one), routes: answerCalls });
+      const { page } = await visit(context, world, { route: routeOf(one), routes: answering(node) });
       await page.locator(".pane").nth(6).waitFor();
       const { status, answer } = one.certificate.decision;
       assert.equal(await page.locator(".decided-answer").innerText(), status === "decided" ? answer : "No consensus");
@@ -79,7 +79,7 @@ describe("page: every protocol", () => {
     });
 
   it(`opens and proves a transcript of ${LARGE} seats`, async (context) => {
-    const { page } = await visit(context, world, { route: "/", routes: answerCalls });
+    const { page } = await visit(context, world, { route: "/", routes: answering(node) });
     const started = performance.now();
     await page.goto(`${world.url}#${routeOf(large)}`);
     await page
@@ -95,9 +95,39 @@ describe("page: every protocol", () => {
   });
 });
 
+/** The checks in their order on the page. */
+const STEPS = ["chain", "certificate", "root", "messages", "replay", "decision"];
+
+describe("page: what is spoiled", () => {
+  for (const one of spoiled(cases[0] as DecidedCase))
+    it(`fails as for conclave verify: ${one.name}`, async (context) => {
+      const { failure } = await byCommand(one);
+      assert.ok(failure !== undefined);
+      const gateway = await serveBlocks(one.blocks);
+      context.after(() => gateway.close());
+      const { page } = await visit(context, world, {
+        route: routeOf(one),
+        config: { ...world.config, gateways: [gateway.url] },
+        routes: answering(clientOf([one])),
+        expects: /404|ERR_INCOMPLETE_CHUNKED_ENCODING/,
+      });
+      await page.getByRole("button", { name: "Prove", exact: true }).click();
+      const seal = page.locator(".seal.bad");
+      await seal.waitFor({ timeout: PATIENCE_MS });
+      const checks = await page.locator(".check").evaluateAll((all) => all.map(({ className }) => className));
+      assert.deepEqual(
+        checks.flatMap((name, index) => (name.includes("is-failed") ? STEPS[index] : [])),
+        [failure.step],
+      );
+      if (failure.cid !== null)
+        assert.match(await page.locator(".check.is-failed").innerText(), new RegExp(failure.cid));
+      assert.equal((await seal.innerText()).startsWith("Refuted"), failure.kind === "refuted");
+    });
+});
+
 describe("page: the graph of a hashgraph", () => {
   it(`draws the events of ${MANY} seats, and says what each had seen`, async (context) => {
-    const { page } = await visit(context, world, { route: "/settings", routes: answerCalls });
+    const { page } = await visit(context, world, { route: "/settings", routes: answering(node) });
     const started = performance.now();
     await page.goto(`${world.url}#${routeOf(graph)}`);
     const drawing = page.getByRole("img", { name: /^\d+ events of 13 seats$/ });
@@ -136,14 +166,15 @@ async function prove(page: Page): Promise<void> {
   assert.match(await page.locator(".seal").innerText(), /^Proven\./);
 }
 
-async function answerCalls(page: Page): Promise<void> {
-  await page.route(RPC, answerCall);
+/** Lets a node answer the page's calls. */
+function answering(one: PublicClient): (page: Page) => Promise<unknown> {
+  return (page) => page.route(RPC, (route) => answerCall(one, route));
 }
 
-async function answerCall(route: Route): Promise<void> {
+async function answerCall(one: PublicClient, route: Route): Promise<void> {
   const headers = { "access-control-allow-origin": "*", "access-control-allow-headers": "content-type" };
   if (route.request().method() === "OPTIONS") return route.fulfill({ status: 204, headers });
   const { id, method, params } = route.request().postDataJSON() as RpcCall & { readonly id: number };
-  const result: unknown = await node.request({ method, params } as Parameters<PublicClient["request"]>[0]);
+  const result: unknown = await one.request({ method, params } as Parameters<PublicClient["request"]>[0]);
   return route.fulfill({ json: { jsonrpc: "2.0", id, result: result ?? null }, headers });
 }

@@ -1,4 +1,5 @@
 // Decisions of every protocol with their transcripts, and ways to spoil them.
+import { blockMissing } from "../../agents/adapters/ipfs/block.ts";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import { decodeBlock, encodeBlock } from "../../agents/core/encoding/codec.ts";
 import { decisionDigest } from "../../agents/core/encoding/typed-data.ts";
@@ -7,10 +8,13 @@ import { limits } from "../../agents/core/limits.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
 import { protocols } from "../../agents/core/protocols/index.ts";
 import type { Decision, Digest, Ppm, RequestId, Terms } from "../../agents/core/types.ts";
+import type { VerifyReport } from "../../agents/node/audit/report.ts";
+import { verifyRequest } from "../../agents/node/audit/verify.ts";
 import { simSigner } from "../../sim/signer.ts";
 import { signedBy, stepDecision } from "../../sim/step-decision.ts";
 import { attemptOf } from "./core/committee.ts";
 import type { OnChain } from "./decided-node.ts";
+import { packRound } from "./memory-chain/rounds.ts";
 
 export interface DecidedCase extends OnChain {
   readonly name: string;
@@ -78,6 +82,36 @@ export function spoiled(good: DecidedCase): readonly DecidedCase[] {
     })),
     withRoot(good, "the root is of another version of the protocol", (value) => ({ ...value, protocolVersion: 999 })),
   ];
+}
+
+/** What `conclave verify` computes, from the same facts without a chain. */
+export function byCommand({ attempt, certificate, blocks }: DecidedCase): Promise<VerifyReport> {
+  const { domain, request, committee } = attempt;
+  const position = { blockNumber: 1n, blockHash: "0x", logIndex: 0, transactionHash: "0x" } as const;
+  const round = packRound({ link: 0n, appeals: 0, deadline: 1_900_000_000 });
+  const signers = certificate.signatures.reduce((bits, { seat }) => bits | (1n << BigInt(seat)), 0n);
+  const relay = { signers, gasPrice: 0n, relayer: request.consumer };
+  const { decision, signatures } = certificate;
+  const requestId = request.id;
+  return verifyRequest({
+    chain: {
+      domain,
+      requestEvents: async () => [
+        { ...position, kind: "requested", request, round, seedBlock: 3n },
+        { ...position, kind: "decisionCommitted", requestId, committee, decision, relay },
+      ],
+      certificate: async () => signatures,
+    },
+    store: {
+      get: async (digest) => {
+        const bytes = blocks.get(digest);
+        if (bytes === undefined) throw blockMissing(digest, 0);
+        return bytes;
+      },
+    },
+    requestId,
+    signal: new AbortController().signal,
+  });
 }
 
 function withCertificate(good: DecidedCase, name: string, certificate: OnChain["certificate"]): DecidedCase {
