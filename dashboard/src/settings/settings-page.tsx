@@ -5,6 +5,7 @@ import type { Found } from "./stored.ts";
 
 interface Props {
   readonly found: Found;
+  /** May throw SettingsError. */
   readonly onSave: (settings: Settings) => void;
   readonly onForget: () => void;
 }
@@ -78,6 +79,11 @@ export function SettingsPage({ found, onSave, onForget }: Props): ReactElement {
         value={settings?.burnerKey ?? ""}
         mono
       />
+      {failure?.field === "storage" && (
+        <p role="alert" className="trouble">
+          {failure.message}
+        </p>
+      )}
       <div className="row">
         <button className="primary" type="submit">
           Save
