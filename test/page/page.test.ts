@@ -52,6 +52,8 @@ describe("page: decisions", () => {
     await page.getByLabel("Search").fill("IS 1 LESS");
     await page.waitForFunction(() => document.querySelectorAll("[role=listitem]").length === 1);
     assert.match(await rows.first().innerText(), /Is 1 less than 2\?/);
+    await page.getByLabel("Search").fill(await rows.last().locator(".number").first().innerText());
+    await page.waitForFunction(() => document.querySelectorAll("[role=listitem]").length === 1);
     await page.getByLabel("Search").fill("nobody asked this");
     await sees(page, "No request matches. Change the search.");
     await page.getByLabel("Search").fill("");
@@ -259,12 +261,7 @@ describe("page: asking", () => {
   });
 
   it("goes to the request that is asked and paid, also where the browser keeps nothing", async (context) => {
-    const routes = (page: Page): Promise<unknown> =>
-      page.addInitScript(() => {
-        Storage.prototype.setItem = () => {
-          throw new DOMException("full", "QuotaExceededError");
-        };
-      });
+    const routes = (page: Page): Promise<unknown> => page.addInitScript(keepsNothing);
     const { page } = await visit(context, world, { route: "/ask", wallet: { account: 3 }, routes });
     await connectWallet(page);
     await page.getByLabel("Question").fill("Is 10 a prime number?");
@@ -417,6 +414,13 @@ describe("page: stake", () => {
   });
 });
 
+/** As a browser whose storage is full. */
+function keepsNothing(): void {
+  Storage.prototype.setItem = () => {
+    throw new DOMException("full", "QuotaExceededError");
+  };
+}
+
 /** True if an alert stands in every frame of the next `ms`. */
 async function staysFor(ms: number): Promise<boolean> {
   const end = performance.now() + ms;
@@ -475,6 +479,13 @@ describe("page: what goes wrong around it", () => {
     await page.getByRole("link", { name: "Settings" }).click();
     await page.getByRole("button", { name: "Forget my settings" }).click();
     await sees(page, "This page needs to know where your Conclave is.");
+  });
+
+  it("says that the browser keeps no settings", async (context) => {
+    const routes = (page: Page): Promise<unknown> => page.addInitScript(keepsNothing);
+    const { page } = await visit(context, world, { route: "/settings", routes });
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("alert").getByText("storage: this browser keeps nothing").waitFor();
   });
 
   it("says that the node serves another chain, that an address holds no Conclave, and that config.json is wrong", async (context) => {
