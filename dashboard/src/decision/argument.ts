@@ -125,9 +125,12 @@ function statementsIn({ answers, silences }: Told): readonly Statement[] {
 const EVENT = "output";
 
 function opinionsIn({ remarks }: Told, statements: readonly Statement[]): readonly Opinion[] {
-  return remarks.flatMap(({ seat, about, verdict, text, judged }) => {
-    const statement = statements.find(({ message }) => message === about?.message);
+  return remarks.flatMap(({ seat, message, about, verdict, text, judged }) => {
+    const statement = statements.find((one) => one.message === about?.message);
     if (statement === undefined) return [];
+    const own = statements.findLast((one) => one.seat === seat && one.message < message && !isChair(one));
+    // Whoever debates says something of each answer, also of those with which it agrees: that is no objection.
+    if (verdict === "critique" && own?.answer === statement.answer) return [];
     const ruled = (ruling: string): readonly number[] =>
       judged.filter((one) => one.verdict === ruling).map((one) => one.seat);
     const accepts = verdict === "accept";
