@@ -117,3 +117,10 @@ export async function connectWallet(page: Page): Promise<void> {
 export async function sees(page: Page, text: string | RegExp): Promise<void> {
   await page.getByRole("main").getByText(text).first().waitFor();
 }
+
+/** As a browser whose storage is full. */
+export function keepsNothing(): void {
+  Storage.prototype.setItem = () => {
+    throw new DOMException("full", "QuotaExceededError");
+  };
+}

@@ -32,13 +32,7 @@ export function SettingsPage({ found, onSave, onForget }: Props): ReactElement {
   return (
     <form className="narrow stack" onSubmit={submit} noValidate>
       <h1>Settings</h1>
-      <p className="soft">
-        {found.source === "none"
-          ? "This page needs to know where your Conclave is. What you type stays in this browser."
-          : found.source === "served"
-            ? "These came with the dashboard. Save to use your own in this browser."
-            : "These are your own, kept in this browser."}
-      </p>
+      <p className="soft">{ORIGINS[found.source]}</p>
       {found.problem !== null && <p role="alert">{found.problem}</p>}
       <Field {...fieldOf("rpcUrl")} label="Node of the chain (URL)" value={settings?.rpcUrl} type="url" />
       <Field {...fieldOf("chainId")} label="Chain id" value={settings?.chainId} inputMode="numeric" />
@@ -97,6 +91,12 @@ export function SettingsPage({ found, onSave, onForget }: Props): ReactElement {
     </form>
   );
 }
+
+const ORIGINS: Readonly<Record<Found["source"], string>> = {
+  none: "This page needs to know where your Conclave is. What you type stays in this browser.",
+  served: "These came with the dashboard. Save to use your own in this browser.",
+  own: "These are your own, kept in this browser.",
+};
 
 /** What was typed, with a list where there is one URL a line. */
 function typedIn(form: FormData): object {
