@@ -3,13 +3,15 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Ppm, SeatIndex } from "../../agents/core/types.ts";
 import { argumentIn } from "../../dashboard/src/decision/argument.ts";
-import type { Transcript } from "../../sdk/src/verify/index.ts";
+import type { Transcript, TranscriptMessage } from "../../sdk/src/verify/index.ts";
 
 type Told = Transcript["argument"];
 type Answer = Told["answers"][number];
 type Remark = Told["remarks"][number];
 
 const NOTHING: Told = { answers: [], silences: [], remarks: [], changes: [], equivocations: [] };
+
+const PLACE = { round: 0, phase: 1, name: "vote" };
 
 function answer(seat: number, message: number, text: string): Answer {
   const place = { seat: seat as SeatIndex, round: 0, message };
@@ -40,5 +42,28 @@ describe("page: the argument", () => {
         [3, 0],
       ],
     );
+  });
+
+  it("puts the sides of an equivocation into one order, and says what they differ in", () => {
+    const said = (cid: string, seat: number, says: TranscriptMessage["says"], ...parents: readonly number[]) => ({
+      ...PLACE,
+      cid,
+      seat,
+      says,
+      parents,
+    });
+    const first = said("a", 2, { votes: [] });
+    const heard = said("b", 2, { votes: [] }, 0);
+    const other = said("c", 2, { votes: ["no"] });
+    const twin = said("d", 2, { votes: [] });
+    const told = (...sides: readonly TranscriptMessage[]) => {
+      const argument = { ...NOTHING, equivocations: [sides.map((_, index) => index + 1)] };
+      const [found] = argumentIn({ argument, messages: [said("z", 1, {}), ...sides] }).equivocations;
+      return [found?.differsIn, found?.messages.map(({ cid }) => cid), found?.held];
+    };
+    assert.deepEqual(told(first, heard), ["heard", ["a", "b"], [[], [1]]]);
+    assert.deepEqual(told(heard, first), told(first, heard));
+    assert.deepEqual(told(other, first), ["words", ["a", "c"], [[], []]]);
+    assert.deepEqual(told(first, twin), ["links", ["a", "d"], [[], []]]);
   });
 });
