@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 import { getAbiItem, numberToHex, toFunctionSelector, type Hex } from "viem";
 import { decisionOracleAbi } from "@conclave/contracts/abi";
 import type { Conclave } from "../../sdk/src/index.ts";
-import { changeWallet, connectWallet, sees, visit, type RpcCall } from "./visit.ts";
+import { changeWallet, connectWallet, keepsNothing, type RpcCall, sees, visit } from "./visit.ts";
 import { conclaveOf, startDashboardWorld, type DashboardWorld } from "./world.ts";
 
 let world: DashboardWorld;
@@ -154,12 +154,7 @@ describe("page: asking", () => {
   });
 
   it("goes to the request that is asked and paid, also where the browser keeps nothing", async (context) => {
-    const routes = (page: Page): Promise<unknown> =>
-      page.addInitScript(() => {
-        Storage.prototype.setItem = () => {
-          throw new DOMException("full", "QuotaExceededError");
-        };
-      });
+    const routes = (page: Page): Promise<unknown> => page.addInitScript(keepsNothing);
     const { page } = await visit(context, world, { route: "/ask", wallet: { account: 3 }, routes });
     await connectWallet(page);
     await page.getByLabel("Question").fill("Is 10 a prime number?");

@@ -98,6 +98,9 @@ describe("page: watching live", () => {
       stream.feed.tell(attempt, toldOfCertificate(decided.certificate));
       await sees(page, /^The seats have signed no/);
       assert.equal(await page.locator(".decided-answer").count(), 0);
+      await stream.close();
+      await sees(page, /They have said all that they had to say\.$/);
+      stream = await startStream(Number(port));
     });
     await page.locator(".decided-answer").waitFor();
     await page.locator(".pane.is-agrees").nth(2).waitFor();

@@ -59,6 +59,30 @@ describe("page: looks", () => {
     });
 });
 
+describe("page: on a phone", () => {
+  it("shows addresses and programs to their ends, and that a table goes on", async (context) => {
+    const { page } = await visit(context, world, { route: "/settings", viewport: { width: 390, height: 800 } });
+    for (const name of ["oracle", "registry"]) await isWhole(page, `input[name=${name}]`);
+    await page.goto(`${world.url}#/ask`);
+    await page.getByLabel("Question").fill("Is 7 a prime number?");
+    await page.getByText("The same in TypeScript and Solidity").click();
+    await isWhole(page, ".program pre");
+    await page.goto(`${world.url}#/agents`);
+    const table = page.getByRole("region", { name: "Agents, a table" });
+    await table.waitFor();
+    const edges = await table.evaluate((one) => getComputedStyle(one).backgroundAttachment);
+    assert.equal(edges, "local, local, scroll, scroll");
+  });
+});
+
+async function isWhole(page: Page, selector: string): Promise<void> {
+  const [whole, seen] = await page
+    .locator(selector)
+    .first()
+    .evaluate((one) => [one.scrollWidth, one.clientWidth] as const);
+  assert.ok(whole <= seen, `${selector} is ${whole} pixels wide, of which ${seen} are seen`);
+}
+
 async function proven(page: Page): Promise<void> {
   await page.getByRole("button", { name: "Prove", exact: true }).click();
   await page.locator(".seal.good").waitFor();

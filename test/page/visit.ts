@@ -136,3 +136,10 @@ export async function changeWallet(
 export async function sees(page: Page, text: string | RegExp): Promise<void> {
   await page.getByRole("main").getByText(text).first().waitFor();
 }
+
+/** As a browser whose storage is full. */
+export function keepsNothing(): void {
+  Storage.prototype.setItem = () => {
+    throw new DOMException("full", "QuotaExceededError");
+  };
+}

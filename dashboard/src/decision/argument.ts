@@ -41,10 +41,12 @@ export interface Change {
   readonly convincedBy: readonly number[];
 }
 
-/** Messages that one seat signed for one place: they prove the equivocation. */
+/** Messages that one seat signed for one place: they prove the equivocation. They stand in the order of their CIDs. */
 export interface Equivocation {
   readonly seat: number;
   readonly round: number;
+  /** What the messages differ in: their words, whom their sender had heard, or only the messages that they build on. */
+  readonly differsIn: "words" | "heard" | "links";
   readonly messages: readonly TranscriptMessage[];
   /** For each message, the seats whose messages its sender held, as the message says. */
   readonly held: readonly (readonly number[])[];
@@ -125,9 +127,12 @@ function statementsIn({ answers, silences }: Told): readonly Statement[] {
 const EVENT = "output";
 
 function opinionsIn({ remarks }: Told, statements: readonly Statement[]): readonly Opinion[] {
-  return remarks.flatMap(({ seat, about, verdict, text, judged }) => {
-    const statement = statements.find(({ message }) => message === about?.message);
+  return remarks.flatMap(({ seat, message, about, verdict, text, judged }) => {
+    const statement = statements.find((one) => one.message === about?.message);
     if (statement === undefined) return [];
+    const own = statements.findLast((one) => one.seat === seat && one.message < message && !isChair(one));
+    // Whoever debates says something of each answer, also of those with which it agrees: that is no objection.
+    if (verdict === "critique" && own?.answer === statement.answer) return [];
     const ruled = (ruling: string): readonly number[] =>
       judged.filter((one) => one.verdict === ruling).map((one) => one.seat);
     const accepts = verdict === "accept";
@@ -144,10 +149,16 @@ function changesIn({ changes, answers }: Told): readonly Change[] {
 }
 
 function equivocationIn(indices: readonly number[], messages: readonly TranscriptMessage[]): readonly Equivocation[] {
-  const both = indices.flatMap((index) => messages[index] ?? []);
+  const both = indices.flatMap((index) => messages[index] ?? []).toSorted((a, b) => (a.cid < b.cid ? -1 : 1));
   const [first] = both;
   const held = both.map(({ parents }) =>
     [...new Set(parents.flatMap((one) => messages[one]?.seat ?? []))].toSorted((a, b) => a - b),
   );
-  return first === undefined ? [] : [{ seat: first.seat, round: first.round, messages: both, held }];
+  if (first === undefined) return [];
+  const differsIn = isVaried(both.map(({ says }) => says)) ? "words" : isVaried(held) ? "heard" : "links";
+  return [{ seat: first.seat, round: first.round, differsIn, messages: both, held }];
+}
+
+function isVaried(values: readonly unknown[]): boolean {
+  return new Set(values.map((value) => JSON.stringify(value))).size > 1;
 }

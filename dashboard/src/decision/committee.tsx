@@ -45,7 +45,10 @@ export function Committee({ update, committee }: Props): ReactElement {
 function statusOf(state: LiveState | null, streams: number): string {
   if (streams === 0) return "What they say can be read once their decision is on the chain.";
   if (state === null) return "Looking for an agent of this committee that lets others watch…";
-  if (state.stream === null) return "The live stream has ended; the dashboard looks for another one.";
+  if (state.stream === null)
+    return state.certified === null
+      ? "The live stream has ended; the dashboard looks for another one."
+      : "They have said all that they had to say.";
   return `Live, as ${new URL(state.stream).host} tells it: it cannot invent what a seat says, since each message is signed.`;
 }
 

@@ -3,7 +3,7 @@ import { useState, type ReactElement } from "react";
 import { Link } from "wouter";
 import { PROTOCOL_CODES, type RequestUpdate } from "../../../sdk/src/index.ts";
 import { FaultList } from "../faults/fault-list.tsx";
-import { amount, answerText, percent, seconds, shortHex, shortId, time } from "../shared/format.ts";
+import { answerText, exact, percent, seconds, shortHex, shortId, time } from "../shared/format.ts";
 import { Quoted } from "../shared/quoted.tsx";
 import { Trouble } from "../shared/trouble.tsx";
 import { useDashboard } from "../dashboard.tsx";
@@ -93,7 +93,7 @@ function Terms({ update: { request } }: { readonly update: RequestUpdate }): Rea
       <Fact name="Kind">{terms.kind}</Fact>
       <Fact name="Protocol">{protocolName(terms.protocol)}</Fact>
       <Fact name="Seats">{terms.committeeSize}</Fact>
-      {token !== undefined && <Fact name="Fee paid">{amount(terms.fee, token.decimals, token.symbol)}</Fact>}
+      {token !== undefined && <Fact name="Fee paid">{exact(terms.fee, token.decimals, token.symbol)}</Fact>}
       <Fact name="Asked by">
         <span className="mono" title={consumer}>
           {shortHex(consumer)}

@@ -14,12 +14,12 @@ export function Equivocations({
   return (
     <section className="stack">
       <h2>Signed two things</h2>
-      {equivocations.map(({ seat, round, messages, held }) => (
+      {equivocations.map(({ seat, round, differsIn, messages, held }) => (
         <div key={messages[0]?.cid} className="equivocation stack">
           <p>
             <strong>Seat {seat}</strong> signed different messages for one place, {messages[0]?.name ?? "refused"} of
             round {round + 1}. All carry its signature, which proves the equivocation: anybody may bring it to the
-            slasher, which takes a part of the stake.
+            slasher, which takes a part of the stake. {DIFFERENCES[differsIn]}
           </p>
           <div className="sides">
             {messages.map((message, index) => (
@@ -27,6 +27,7 @@ export function Equivocations({
                 key={message.cid}
                 message={message}
                 held={held[index] ?? []}
+                differsIn={differsIn}
                 name={index === 0 ? "It said" : "It also said"}
               />
             ))}
@@ -37,21 +38,40 @@ export function Equivocations({
   );
 }
 
-interface SideProps {
+const DIFFERENCES: Readonly<Record<Equivocation["differsIn"], string>> = {
+  words: "",
+  heard: "Their words are the same; they differ in whom it says it had heard.",
+  links: "Their words are the same; they differ in the messages that they build on, and so in their hashes.",
+};
+
+interface SideProps extends Pick<Equivocation, "differsIn"> {
   readonly message: TranscriptMessage;
   readonly held: readonly number[];
   readonly name: string;
 }
 
-function Side({ message, held, name }: SideProps): ReactElement {
+/** One of the messages; what it differs in stands first. */
+function Side({ message, held, differsIn, name }: SideProps): ReactElement {
+  const words = (
+    <pre key="words" className="small">
+      <Quoted text={JSON.stringify(message.says, null, 1)} most={800} />
+    </pre>
+  );
+  const heard = (
+    <p key="heard" className="small">
+      It had heard {held.length === 0 ? "nobody" : listed(held.map((one) => `seat ${one}`))}.
+    </p>
+  );
+  const links = (
+    <p key="links" className="mono small soft">
+      {message.cid}
+    </p>
+  );
+  const orders = { words: [words, heard, links], heard: [heard, words, links], links: [links, heard, words] };
   return (
     <div className="side">
       <p className="soft small">{name}</p>
-      <pre className="small">
-        <Quoted text={JSON.stringify(message.says, null, 1)} most={800} />
-      </pre>
-      <p className="small">It had heard {held.length === 0 ? "nobody" : listed(held.map((one) => `seat ${one}`))}.</p>
-      <p className="mono small soft">{message.cid}</p>
+      {orders[differsIn]}
     </div>
   );
 }

@@ -3,7 +3,7 @@ import { useDeferredValue, useState, type ReactElement } from "react";
 import { Link } from "wouter";
 import { PROTOCOL_CODES, type ProtocolId } from "../../../sdk/src/index.ts";
 import { Choice, Field } from "../shared/field.tsx";
-import { statusText } from "../shared/format.ts";
+import { shortId, statusText } from "../shared/format.ts";
 import { Source } from "../shared/source.tsx";
 import { Trouble } from "../shared/trouble.tsx";
 import type { PastRequest, PastStatus } from "../shared/types.ts";
@@ -73,7 +73,8 @@ export function HistoryPage(): ReactElement {
 }
 
 function isAbout({ question, requestId, decision }: PastRequest, wanted: string): boolean {
-  return [question, decision?.answer ?? "", String(requestId)].some((text) => text.toLowerCase().includes(wanted));
+  const texts = [question, decision?.answer ?? "", String(requestId), shortId(requestId)];
+  return texts.some((text) => text.toLowerCase().includes(wanted));
 }
 
 function Nothing({ isFiltered }: { readonly isFiltered: boolean }): ReactElement {

@@ -5,6 +5,7 @@ import type { Found } from "./stored.ts";
 
 interface Props {
   readonly found: Found;
+  /** May throw SettingsError. */
   readonly onSave: (settings: Settings) => void;
   readonly onForget: () => void;
 }
@@ -31,13 +32,7 @@ export function SettingsPage({ found, onSave, onForget }: Props): ReactElement {
   return (
     <form className="narrow stack" onSubmit={submit} noValidate>
       <h1>Settings</h1>
-      <p className="soft">
-        {found.source === "none"
-          ? "This page needs to know where your Conclave is. What you type stays in this browser."
-          : found.source === "served"
-            ? "These came with the dashboard. Save to use your own in this browser."
-            : "These are your own, kept in this browser."}
-      </p>
+      <p className="soft">{ORIGINS[found.source]}</p>
       {found.problem !== null && <p role="alert">{found.problem}</p>}
       <Field {...fieldOf("rpcUrl")} label="Node of the chain (URL)" value={settings?.rpcUrl} type="url" />
       <Field {...fieldOf("chainId")} label="Chain id" value={settings?.chainId} inputMode="numeric" />
@@ -78,6 +73,11 @@ export function SettingsPage({ found, onSave, onForget }: Props): ReactElement {
         value={settings?.burnerKey ?? ""}
         mono
       />
+      {failure?.field === "storage" && (
+        <p role="alert" className="trouble">
+          {failure.message}
+        </p>
+      )}
       <div className="row">
         <button className="primary" type="submit">
           Save
@@ -91,6 +91,12 @@ export function SettingsPage({ found, onSave, onForget }: Props): ReactElement {
     </form>
   );
 }
+
+const ORIGINS: Readonly<Record<Found["source"], string>> = {
+  none: "This page needs to know where your Conclave is. What you type stays in this browser.",
+  served: "These came with the dashboard. Save to use your own in this browser.",
+  own: "These are your own, kept in this browser.",
+};
 
 /** What was typed, with a list where there is one URL a line. */
 function typedIn(form: FormData): object {

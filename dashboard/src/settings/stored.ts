@@ -1,4 +1,4 @@
-import { parseSettings, type Settings } from "./settings.ts";
+import { parseSettings, SettingsError, type Settings } from "./settings.ts";
 
 /** Where settings come from: the user's own go before those that are served with the dashboard. */
 export interface Found {
@@ -39,8 +39,13 @@ function ownSettings(): Settings | null {
   }
 }
 
+/** Throws SettingsError if the browser keeps nothing: its storage is full or forbidden. */
 export function keepSettings(settings: Settings): void {
-  localStorage.setItem(KEY, JSON.stringify(settings));
+  try {
+    localStorage.setItem(KEY, JSON.stringify(settings));
+  } catch {
+    throw new SettingsError("storage", "this browser keeps nothing; free its storage or allow it, and save again");
+  }
 }
 
 export function forgetSettings(): void {

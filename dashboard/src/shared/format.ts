@@ -32,13 +32,15 @@ export function percent(ppm: number): string {
   return `${Math.round(ppm / 10_000)} %`;
 }
 
+/** An amount for reading, cut to four decimals, with a sign where more is cut off. */
 export function amount(value: bigint, decimals: number, symbol: string): string {
   const [whole = "0", fraction = ""] = formatUnits(value, decimals).split(".");
   const digits = fraction.slice(0, 4).replace(/0+$/, "");
+  const sign = fraction.length > 4 ? "≈ " : "";
   const grouped = whole.replaceAll(/\B(?=(\d{3})+$)/g, " ");
   const shown = digits === "" ? grouped : `${grouped}.${digits}`;
   // What is there must not look like nothing.
-  return `${shown === "0" && value > 0n ? "< 0.0001" : shown} ${symbol}`;
+  return `${shown === "0" && value > 0n ? "< 0.0001" : `${sign}${shown}`} ${symbol}`;
 }
 
 /** A price, rounded up to four digits that count: whoever sends what is shown has sent enough. */
@@ -60,8 +62,9 @@ export function time(unixSeconds: number): string {
   return DAY.format(unixSeconds * 1_000);
 }
 
+/** The chain's events have addresses in lower case, wallets with a checksum: both look alike. */
 export function shortHex(hex: string): string {
-  return `${hex.slice(0, 6)}…${hex.slice(-4)}`;
+  return `${hex.slice(0, 6)}…${hex.slice(-4)}`.toLowerCase();
 }
 
 export function shortId(requestId: bigint): string {

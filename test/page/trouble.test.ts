@@ -1,0 +1,97 @@
+// What the dashboard says while something around it is away, full or wrong.
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import type { Page } from "playwright-core";
+import { keepsNothing, sees, visit } from "./visit.ts";
+import { startDashboardWorld, type DashboardWorld } from "./world.ts";
+
+let world: DashboardWorld;
+before(async () => {
+  world = await startDashboardWorld(3);
+});
+after(() => world.close());
+
+/** True if an alert stands in every frame of the next `ms`. */
+async function staysFor(ms: number): Promise<boolean> {
+  const end = performance.now() + ms;
+  while (performance.now() < end) {
+    if (document.querySelector("[role=alert]") === null) return false;
+    await new Promise((resolve) => requestAnimationFrame(resolve));
+  }
+  return true;
+}
+
+describe("page: what goes wrong around it", () => {
+  it("says that the node is away, and goes on by itself when it is back", async (context) => {
+    const { page } = await visit(context, world, { expects: /ERR_FAILED/ });
+    const row = page.locator(`a[href$="/request/${world.chain.decisions[0]?.attempt.request.id}"]`);
+    await row.waitFor();
+    await page.route(`${world.rpcUrl}/**`, (route) => route.abort());
+    await row.click();
+    await sees(page, "The node of the chain does not answer");
+    await page.unroute(`${world.rpcUrl}/**`);
+    await page.locator(".decided-answer").waitFor();
+    await page.getByRole("alert").waitFor({ state: "detached" });
+  });
+
+  it("says so as long as the node is away, though it remembers the terms", async (context) => {
+    const provisional = String(world.chain.decisions.at(-1)?.attempt.request.id);
+    const { page } = await visit(context, world, { route: `/request/${provisional}`, expects: /ERR_FAILED/ });
+    await page.getByText("Fee paid").waitFor();
+    await page.getByRole("button", { name: /^Appeal for/ }).waitFor();
+    await page.route(`${world.rpcUrl}/**`, (route) => route.abort());
+    await sees(page, "The node of the chain does not answer");
+    assert.equal(await page.evaluate(staysFor, 6_000), true, "the alert vanished while the node was away");
+    await page.unroute(`${world.rpcUrl}/**`);
+    await page.getByRole("alert").waitFor({ state: "detached" });
+  });
+
+  it("asks for settings where none are served, refuses wrong ones, and keeps right ones", async (context) => {
+    const { page } = await visit(context, world, { config: null });
+    await page.getByRole("heading", { name: "Settings" }).waitFor();
+    const { rpcUrl, oracle, registry, gateways } = world.config as Record<string, string>;
+    await page.getByLabel("Node of the chain (URL)").fill(rpcUrl ?? "");
+    await page.getByLabel("Chain id").fill("31337");
+    await page.getByLabel("Address of the oracle").fill("0x12");
+    await page.getByLabel("Address of the registry").fill(registry ?? "");
+    await page.getByRole("button", { name: "Save" }).click();
+    await sees(page, "oracle: give 0x and 40 hexadecimal digits");
+    await page.getByLabel("Address of the oracle").fill(`0x${"aB".repeat(20)}`);
+    await page.getByRole("button", { name: "Save" }).click();
+    await sees(page, /oracle: a letter or digit is wrong, since its checksum is/);
+    await page.getByLabel("Address of the oracle").fill(oracle ?? "");
+    await page.getByLabel(/^Gateways/).fill(String(gateways));
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("listitem").first().waitFor();
+    await page.reload();
+    await page.getByRole("listitem").first().waitFor();
+    await page.getByRole("link", { name: "Settings" }).click();
+    await page.getByRole("button", { name: "Forget my settings" }).click();
+    await sees(page, "This page needs to know where your Conclave is.");
+  });
+
+  it("says that the browser keeps no settings", async (context) => {
+    const routes = (page: Page): Promise<unknown> => page.addInitScript(keepsNothing);
+    const { page } = await visit(context, world, { route: "/settings", routes });
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("alert").getByText("storage: this browser keeps nothing").waitFor();
+  });
+
+  it("says that the node serves another chain, that an address holds no Conclave, and that config.json is wrong", async (context) => {
+    const elsewhere = await visit(context, world, { config: { ...world.config, chainId: 1, burnerKey: undefined } });
+    await sees(elsewhere.page, "The node serves another chain");
+    const config = { ...world.config, oracle: world.accounts[0]?.address };
+    for (const route of ["/ask", "/"]) {
+      const nowhere = await visit(context, world, { route, config });
+      await sees(nowhere.page, "There is no Conclave at this address");
+      assert.equal(await nowhere.page.getByText("Nobody has asked yet").count(), 0);
+    }
+    const other = await visit(context, world, {
+      route: "/agents",
+      config: { ...world.config, registry: world.config["oracle"] },
+    });
+    await sees(other.page, /Find the registry: the oracle's is at 0x\w+, not at 0x\w+; correct the address/);
+    const served = await visit(context, world, { config: { ...world.config, chainId: "x" } });
+    await sees(served.page, /config\.json beside this page: .*chainId/);
+  });
+});
