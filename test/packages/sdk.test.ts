@@ -176,9 +176,8 @@ describe("sdk: what goes wrong", () => {
   });
 
   it("names what a poor account lacks", async () => {
-    const error = await refuses(conclaveOf(walletOf(5)).ask(QUESTION), "BALANCE_TOO_LOW", null);
-    assert.equal(error.data["balance"], "0");
     const poor = conclaveOf(walletOf(5));
+    assert.equal((await refuses(poor.ask(QUESTION), "BALANCE_TOO_LOW", null)).data["balance"], "0");
     const stakeless = await refuses(poor.actions.bond(1, ONE), "STAKE_MISSING", null);
     assert.match(stakeless.message, /^Pay 1 TEST: 0x\w+ holds 0 TEST \(token 0x\w+\); send it 1 TEST more$/);
   });
@@ -187,8 +186,6 @@ describe("sdk: what goes wrong", () => {
     const revert = await refuses(conclave.actions.withdrawStake(1, account()), "STAKE_MISSING", null);
     assert.match(revert.message, /refused with NothingToWithdraw.*start unbonding first/);
     assert.equal(revert.hint, "start unbonding first");
-    const much = await refuses(conclave.actions.startUnbonding(1, 10n ** 30n), "STAKE_MISSING", null);
-    assert.equal(much.hint, "take at most the shares of this account");
     await refuses(conclave.actions.bond(99, ONE), "AGENT_NOT_REGISTERED", null);
     await refuses(conclave.actions.withdraw("token", ONE, "0xnonsense"), "USAGE", "to");
   });

@@ -15,7 +15,7 @@ import { toChainError } from "./errors.ts";
 import { isConsumedCall } from "./evidence.ts";
 import { readOutcome, type ProvenOutcome } from "./outcome.ts";
 import { overturnCall, overturnGas } from "./overturn.ts";
-import { readToken, type Token } from "./token.ts";
+import { readToken, type Token } from "./token-unit.ts";
 import { readAppealUnit, readBond, readQuote } from "./prices.ts";
 
 /** What the contracts fix for everybody, and what accounts hold. */

@@ -1,16 +1,11 @@
-import { domainSeparator, erc20Abi, formatUnits, parseSignature, size, type TypedDataDomain } from "viem";
+import { domainSeparator, formatUnits, parseSignature, size, type TypedDataDomain } from "viem";
 import { ConclaveError, type ErrorCode } from "../../core/errors.ts";
 import type { Address, Hex } from "../../core/types.ts";
 import { tokenAbi } from "@conclave/contracts/abi";
 import type { Client, Connection } from "./connection.ts";
 import { lower } from "./decode.ts";
 import type { SigningAccount } from "./transactions.ts";
-
-export interface Token {
-  readonly address: Address;
-  readonly symbol: string;
-  readonly decimals: number;
-}
+import { nullIfUnsupported, readToken } from "./token-unit.ts";
 
 /** As in contracts/types/Types.sol. */
 export interface Permit {
@@ -20,9 +15,6 @@ export interface Permit {
   readonly r: Hex;
   readonly s: Hex;
 }
-
-/** Symbols are printed on a terminal, and a hostile token could use any characters. */
-const SYMBOL = /^[\x21-\x7e]{1,16}$/;
 
 const PERMIT_SECONDS = 3_600n;
 /** r, s and v: a contract's signature (ERC-1271) may have any other length. */
@@ -122,24 +114,4 @@ async function readPermitFacts(client: Client, token: Address, owner: Hex): Prom
     client.getBlock(),
   ]);
   return { domain: { name, version, chainId: Number(chainId), verifyingContract }, separator, nonce, timestamp };
-}
-
-/** Reads the token's unit. Name and decimals are optional in ERC-20: without them amounts are in the smallest unit. */
-export async function readToken(connection: Connection, address: Address, signal?: AbortSignal): Promise<Token> {
-  const token = { address, abi: erc20Abi } as const;
-  const [symbol, decimals] = await connection.call("Read the token", signal, (client) =>
-    Promise.all([
-      client.readContract({ ...token, functionName: "symbol" }).catch(nullIfUnsupported),
-      client.readContract({ ...token, functionName: "decimals" }).catch(nullIfUnsupported),
-    ]),
-  );
-  return { address, symbol: symbol !== null && SYMBOL.test(symbol) ? symbol : "tokens", decimals: decimals ?? 0 };
-}
-
-/**
- * Returns null if the token lacks the function, so that it reverts or returns nothing; other failures are the node's.
- */
-function nullIfUnsupported(error: unknown): null {
-  if (error instanceof Error && error.name === "ContractFunctionExecutionError") return null;
-  throw error;
 }
