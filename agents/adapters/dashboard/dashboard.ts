@@ -96,7 +96,7 @@ const ZIPPED = { "content-encoding": "gzip" } as const;
 const GZIP_TAKEN = /(?:^|[,\s])gzip(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))(?:[;,\s]|$)/i;
 
 function takesGzip({ headers }: IncomingMessage): boolean {
-  return GZIP_TAKEN.test(String(headers["accept-encoding"] ?? ""));
+  return GZIP_TAKEN.test(headers["accept-encoding"] ?? "");
 }
 
 const SAFE = {
