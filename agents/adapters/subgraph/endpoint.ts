@@ -19,7 +19,7 @@ const RETRIES = 2;
 
 const envelope = z.object({
   data: z.optional(z.unknown()),
-  errors: z.optional(z.array(z.object({ message: z.catch(z.string(), "") })).check(z.maxLength(1_000))),
+  errors: z.optional(z.array(z.object({ message: z.optional(z.unknown()) })).check(z.maxLength(1_000))),
 });
 
 /**
@@ -106,7 +106,11 @@ function readAnswer<Answer extends z.ZodMiniType>(
   const { data, errors = [] } = parsed.data;
   const [first] = errors;
   if (first !== undefined)
-    throw subgraphError("SUBGRAPH_FAILED", endpoint, `it refuses the query ${query.name}: ${quoted(first.message)}`);
+    throw subgraphError(
+      "SUBGRAPH_FAILED",
+      endpoint,
+      `it refuses the query ${query.name}: ${quoted(typeof first.message === "string" ? first.message : "")}`,
+    );
   const answer = query.answer.safeParse(data);
   if (answer.success) return answer.data;
   const [issue] = answer.error.issues;
