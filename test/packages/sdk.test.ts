@@ -91,7 +91,14 @@ describe("sdk: asking", () => {
     await refuses(conclave.ask({ ...QUESTION, question: "" }), "TERMS_INVALID", "question");
     await refuses(conclave.ask({ ...QUESTION, question: "\ud800" }), "TERMS_INVALID", "question");
     await refuses(conclave.ask({ ...QUESTION, question: "x".repeat(8_193) }), "QUESTION_TOO_LONG", "question");
+    await refuses(conclave.ask({ ...QUESTION, question: " \n" }), "TERMS_INVALID", "question");
     await refuses(conclave.ask({ ...QUESTION, committeeSize: 3, fee: ONE }), "TERMS_INVALID", "committeeSize");
+    const many = await refuses(
+      conclave.quote({ ...QUESTION, committeeSize: 999_999_999 }),
+      "TERMS_INVALID",
+      "committeeSize",
+    );
+    assert.match(many.message, /committeeSize = 999999999: give a whole number, 4 to 64$/);
     await refuses(conclave.ask({ ...QUESTION, fee: 1n }), "TERMS_INVALID", null);
     assert.equal(await nonceOf(owner), nonce);
   });
