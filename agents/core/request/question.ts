@@ -34,13 +34,19 @@ export function requireQuestion(question: string): void {
   if (!isText(question)) throw invalid("it is not well-formed Unicode; give a text without lone surrogates");
   const bytes = utf8ToBytes(question).length;
   if (bytes <= limits.questionBytes) return;
-  throw new ConclaveError(
-    "QUESTION_TOO_LONG",
-    `Ask the question: it has ${bytes} bytes, at most ${limits.questionBytes} are taken; shorten it`,
-    { field: "question", bytes, maxBytes: limits.questionBytes },
-  );
+  const way = `it has ${bytes} bytes, at most ${limits.questionBytes} are taken; shorten it`;
+  throw new ConclaveError("QUESTION_TOO_LONG", `Ask the question: ${way}`, {
+    field: "question",
+    way,
+    bytes,
+    maxBytes: limits.questionBytes,
+  });
 }
 
 function invalid(way: string): ConclaveError {
-  return new ConclaveError("TERMS_INVALID", `Ask the question: question: ${way}`, { field: "question", value: "" });
+  return new ConclaveError("TERMS_INVALID", `Ask the question: question: ${way}`, {
+    field: "question",
+    value: "",
+    way,
+  });
 }

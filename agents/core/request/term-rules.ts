@@ -55,8 +55,11 @@ function bounds(terms: Terms, { time }: TermWords): TermFlaw | null {
     if (term === "options" && !usesTerm(terms.kind, term)) continue;
     const value = terms[term];
     if (Number.isSafeInteger(value) && least <= value && value <= most) continue;
-    const say = term === "duration" || term === "delay" ? time : String;
-    return { term, way: `give a whole number, ${say(least)} to ${say(most)}` };
+    const isTime = term === "duration" || term === "delay";
+    return {
+      term,
+      way: isTime ? `give ${time(least)} to ${time(most)}` : `give a whole number, ${least} to ${most}`,
+    };
   }
   if (terms.tolerance < 0n || terms.tolerance > MAX_TOLERANCE)
     return { term: "tolerance", way: `at most ${MAX_TOLERANCE} units of the last decimal` };
