@@ -15,4 +15,5 @@ export type { FaultsOptions, FoundFaults } from "./faults.ts";
 export type { HistoryOptions, HistoryPage } from "./history.ts";
 export { quorumOf } from "../../agents/core/quorum.ts";
 export { PROTOCOL_CODES } from "./protocol-codes.ts";
-export type { AskedTerms, ProtocolId } from "./terms.ts";
+export { questionProblem, termsProblem, type AskedTerms, type ProtocolId } from "./terms.ts";
+export type { TermWords } from "../../agents/core/request/term-rules.ts";

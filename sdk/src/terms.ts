@@ -1,10 +1,12 @@
 import { ConclaveError as CoreError } from "../../agents/core/errors.ts";
-import { utf8 } from "../../agents/core/encoding/bytes.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { usesTerm, type KindTerm } from "../../agents/core/request/kinds.ts";
+import { requireQuestion as requireText } from "../../agents/core/request/question.ts";
+import { termFlaw, type TermWords } from "../../agents/core/request/term-rules.ts";
 import { defaultTerms } from "../../agents/core/request/terms.ts";
 import { NAMED_TERMS, type NamedTerm, type Terms } from "../../agents/core/types.ts";
 import { shown } from "./arguments.ts";
+import { ConclaveError, toSdkError } from "./errors.ts";
 import { PROTOCOL_CODES } from "./protocol-codes.ts";
 
 export type ProtocolId = keyof typeof PROTOCOL_CODES;
@@ -23,8 +25,13 @@ const BESIDE = ["question", "sources", "subscriptionId", "onSent"];
 
 const KIND_TERMS: readonly KindTerm[] = ["options", "decimals", "tolerance"];
 
+const WORDS: TermWords = {
+  give: (term, value) => `${term}: ${JSON.stringify(value)}`,
+  time: (seconds) => `${seconds} seconds`,
+};
+
 /** Returns all terms, with the fee 0 where none is named. Throws PROTOCOL_UNKNOWN or TERMS_INVALID; the contract checks the rest. */
-export function termsOf({ protocol = "mbft", ...given }: AskedTerms): Terms {
+export function termsOf({ protocol = "mbft", ...given }: AskedTerms, words: TermWords = WORDS): Terms {
   const { kind } = given;
   // A form names every term, whether it has a value or not.
   const asked = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as typeof given;
@@ -46,27 +53,45 @@ export function termsOf({ protocol = "mbft", ...given }: AskedTerms): Terms {
       throw invalid(term, `questions of the kind ${kind} have no ${term}; leave it out`, asked[term]);
   if (usesTerm(kind, "options") && asked.options === undefined)
     throw invalid("options", `give the number of options, ${limits.minOptions} to ${limits.maxOptions}`);
-  return defaultTerms({
+  const terms = defaultTerms({
     duration: limits.minDurationSeconds,
     ...asked,
     protocol: typeof protocol === "number" ? protocol : codeOf(protocol),
   });
+  const flaw = termFlaw(terms, words);
+  if (flaw !== null) throw invalid(flaw.term, flaw.way, terms[flaw.term]);
+  return terms;
 }
 
 /** Throws TERMS_INVALID or QUESTION_TOO_LONG. */
 export function requireQuestion(question: string): void {
   // Forms and JavaScript give what they have.
   if (typeof question !== "string") throw invalid("question", "give a text", question);
-  if (question === "") throw invalid("question", "it is empty; give a text");
-  if (!question.isWellFormed())
-    throw invalid("question", "it is not well-formed Unicode; give a text without lone surrogates");
-  const bytes = utf8(question).length;
-  if (bytes <= limits.questionBytes) return;
-  throw new CoreError(
-    "QUESTION_TOO_LONG",
-    `Ask the question: it has ${bytes} bytes, at most ${limits.questionBytes} are taken; shorten it`,
-    { field: "question", bytes, maxBytes: limits.questionBytes },
-  );
+  requireText(question);
+}
+
+/** Returns why `ask` refuses the question before it asks the chain; null if it does not. For forms, beside the field. */
+export function questionProblem(question: string): ConclaveError | null {
+  return problemOf(() => requireQuestion(question));
+}
+
+/**
+ * Returns why `quote` and `ask` refuse the terms before they ask the chain; null if they do not. For forms, beside the field.
+ * @param words how the form names its fields; without them the terms have the names of the SDK
+ */
+export function termsProblem(terms: AskedTerms, words?: TermWords): ConclaveError | null {
+  return problemOf(() => void termsOf(terms, words));
+}
+
+function problemOf(check: () => void): ConclaveError | null {
+  try {
+    check();
+    return null;
+  } catch (error) {
+    const problem = toSdkError(error);
+    if (problem instanceof ConclaveError) return problem;
+    throw error;
+  }
 }
 
 function codeOf(protocol: string): number {
@@ -85,5 +110,5 @@ function codeOf(protocol: string): number {
 function invalid(field: string, way: string, ...values: readonly [unknown?]): CoreError {
   const said = values.map(shown).join("");
   const place = said === "" ? field : `${field} = ${said}`;
-  return new CoreError("TERMS_INVALID", `Ask the question: ${place}: ${way}`, { field, value: said });
+  return new CoreError("TERMS_INVALID", `Ask the question: ${place}: ${way}`, { field, value: said, way });
 }

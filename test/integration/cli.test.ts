@@ -369,9 +369,10 @@ describe("command line", () => {
       "--question",
       "é".repeat(limits.questionBytes / 2 + 1),
     );
+    const { bytes, maxBytes } = long.data;
     assert.deepEqual(
-      [long.code, long.data],
-      ["QUESTION_TOO_LONG", { bytes: limits.questionBytes + 2, maxBytes: limits.questionBytes }],
+      [long.code, bytes, maxBytes],
+      ["QUESTION_TOO_LONG", limits.questionBytes + 2, limits.questionBytes],
     );
     for (const [args, field] of [
       [["--options", "3"], "options"],

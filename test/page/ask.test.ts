@@ -196,8 +196,9 @@ describe("page: asking", () => {
     await page.getByLabel("Decimals").fill("2");
     await page.getByText("Committee, time and appeals").click();
     await page.getByLabel("Seats").fill("3");
-    await sees(page, /committeeSize|committee/i);
+    await sees(page, "3 is refused: give a whole number, 4 to 64");
     await page.getByLabel("Seats").fill("7");
+    await page.getByLabel("Appeals").fill("1");
     await page.getByText("Sources, a later start and conditions").click();
     await page.getByLabel("Hours before it starts").fill("soon");
     await sees(page, "give hours, e.g. 0.5");
@@ -216,6 +217,79 @@ describe("page: asking", () => {
       programs[1] ?? "",
       /KIND_NUMBER;[^]*delay = 5400; [^]*finality = 90; [^]*nonAnswers = 1; [^]*tolerance = 50;[^]*"How \\"many\\" eggs\?\\nsource: https:\/\/page\.example\/eggs#\/count"\)/,
     );
+  });
+
+  it("offers no price and no button for terms that the contract refuses, and says which and why, also where they are folded away", async (context) => {
+    const { page } = await visit(context, world, { route: "/ask", wallet: { account: 3 } });
+    await connectWallet(page);
+    const ask = page.getByRole("button", { name: "Ask", exact: true });
+    const said = page.getByRole("status");
+    await page.getByLabel("Question").fill("Is 14 a prime number?");
+    await sees(page, /Costs 0\.\d+ ETH/);
+    const terms = page.getByText("Committee, time and appeals");
+    for (const [label, value, way] of [
+      ["Seats", "0", "Seats: 0 is refused: give a whole number, 4 to 64"],
+      ["Seats", "999999999", "Seats: 999999999 is refused: give a whole number, 4 to 64"],
+      ["Seats", "abc", "Seats: give a whole number"],
+      ["Hours to decide", "200", "Hours to decide: 200 is refused: give 0.5 hours to 168 hours"],
+      ["Appeals", "4", "Appeals: 4 is refused: give a whole number, 0 to 3"],
+    ] as const) {
+      await terms.click();
+      const right = await page.getByLabel(label).inputValue();
+      await page.getByLabel(label).fill(value);
+      await terms.click();
+      assert.equal(await page.getByLabel(label).isVisible(), false);
+      assert.equal(await said.innerText(), `It cannot be asked yet. ${way}`);
+      assert.deepEqual([await ask.isDisabled(), await page.getByText(/^Costs/).count()], [true, 0], way);
+      await terms.click();
+      await page.getByLabel(label).fill(right);
+      await said.waitFor({ state: "detached" });
+      await terms.click();
+    }
+    await page.getByText("Sources, a later start and conditions").click();
+    await page.getByLabel("Final at once from").fill("90");
+    await sees(page, "90 is refused: a larger committee follows an unsure one; allow it with “Appeals” 1 or more");
+    await page.getByLabel("Final at once from").fill("0");
+    await page.getByLabel("Stake behind the answer").selectOption("Secured");
+    await sees(
+      page,
+      "secured is refused: it needs “Assurance” high: otherwise fewer than a quorum decide for all seats",
+    );
+  });
+
+  it("says what is wrong with the question once it was touched, as long as it is wrong", async (context) => {
+    const { page } = await visit(context, world, { route: "/ask", wallet: { account: 3 } });
+    await connectWallet(page);
+    const said = page.getByRole("status");
+    const ask = page.getByRole("button", { name: "Ask", exact: true });
+    await sees(page, /Costs 0\.\d+ ETH/);
+    assert.deepEqual([await said.count(), await ask.isDisabled()], [0, true]);
+    const question = page.getByLabel("Question");
+    const empty = "It cannot be asked yet. Question: it is empty; give a text";
+    for (const [text, problem] of [
+      ["   ", empty],
+      ["x".repeat(9_000), "It cannot be asked yet. Question: it has 9000 bytes, at most 8192 are taken; shorten it"],
+      ["Is 15 a prime number?", null],
+      ["", empty],
+    ] as const) {
+      await question.fill(text);
+      if (problem === null) await said.waitFor({ state: "detached" });
+      else assert.equal(await said.innerText(), problem);
+      assert.equal(await ask.isDisabled(), problem !== null);
+    }
+    // As a program pastes it; what Playwright types has none.
+    await question.evaluate((field: HTMLTextAreaElement) => {
+      field.focus();
+      document.execCommand("insertText", false, `a${String.fromCharCode(0xd800)}b`);
+    });
+    assert.match(await said.innerText(), /not well-formed Unicode/);
+    await question.fill("Is 16 a prime number?");
+    await page.getByText("Sources, a later start and conditions").click();
+    await page.getByLabel("Sources, one a line").fill("http://page.example/");
+    await ask.click();
+    await page.getByRole("alert").waitFor();
+    await page.getByLabel("Sources, one a line").fill("");
+    await page.getByRole("alert").waitFor({ state: "detached" });
   });
 
   it("sends every term that the form has, with the sources in the question, and refuses a source that no agent can read", async (context) => {

@@ -19,20 +19,23 @@ describe("page: programs", () => {
     const questions = ['Is "it" \\ so?\nTwo lines', "Ist es größer? \u202e", "\t\f\u0085 x 🎲"];
     const sources = ANSWER_KINDS.flatMap((kind) =>
       questions.map((question, index) => {
+        // What is secured takes appeals in place of a finality, and no kinds that agree in part or not at all.
+        const isSecured = index === 0 && kind !== "text" && kind !== "policies";
         const draft: Draft = {
           ...EMPTY,
           kind,
           decimals: "2",
           tolerance: "0.5",
-          appeals: kind === "text" ? "0" : "1",
+          appeals: kind === "text" ? "0" : "2",
+          currency: isSecured ? "token" : "native",
           assurance: "high",
           delay: "0.5",
-          finality: "90",
+          finality: isSecured || kind === "text" ? "0" : "90",
           nonAnswers: "refused",
-          security: "secured",
+          security: isSecured ? "secured" : "none",
         };
         const read = termsIn(draft);
-        assert.ok("terms" in read);
+        assert.ok(read.terms !== null, read.flaw?.problem);
         return [
           `${kind}${index}.sol`,
           { content: solidityFor(question, ["https://page.example/a"], read.terms) },

@@ -6,6 +6,7 @@ import { limits } from "../../core/limits.ts";
 import type { Protocol } from "../../core/protocol.ts";
 import { protocols } from "../../core/protocols/index.ts";
 import { usesTerm, type KindTerm } from "../../core/request/kinds.ts";
+import { MAX_TOLERANCE, TERM_BOUNDS } from "../../core/request/term-rules.ts";
 import { defaultTerms } from "../../core/request/terms.ts";
 import { ANSWER_KINDS, ASSURANCES, CURRENCIES, NON_ANSWER_TERMS, SECURITIES, type Terms } from "../../core/types.ts";
 import {
@@ -36,9 +37,8 @@ interface TermOption<Term> extends OptionSpec {
 const SHORTEST = formatDuration(limits.minDurationSeconds);
 const LONGEST = formatDuration(limits.maxDurationSeconds);
 const LONGEST_DELAY = formatDuration(limits.maxDelaySeconds);
-/** The largest fee, in the smallest units of its currency, and the largest tolerance that the bits of the terms hold. */
+/** The largest fee, in the smallest units of its currency, that the bits of the terms hold. */
 export const MAX_FEE = greatestOf(LAYOUTS.requestTerms, "fee");
-const MAX_TOLERANCE = greatestOf(LAYOUTS.requestTerms, "tolerance");
 
 /** Every term but the callback's gas: the command asks from an account, which has no callback and would pay for that gas. */
 type OptionTerm = Exclude<keyof Terms, "callbackGasLimit">;
@@ -54,12 +54,12 @@ const TERM_OPTIONS = {
   options: {
     flags: "--options <number>",
     description: `${kindsWith("options")}: how many letters, from A`,
-    read: (text, option) => parseInteger(text, option, limits.minOptions, limits.maxOptions),
+    read: (text, option) => parseInteger(text, option, ...TERM_BOUNDS.options),
   },
   decimals: {
     flags: "--decimals <number>",
     description: `${kindsWith("decimals")}: decimals that count`,
-    read: (text, option) => parseInteger(text, option, 0, limits.decimals),
+    read: (text, option) => parseInteger(text, option, ...TERM_BOUNDS.decimals),
   },
   tolerance: {
     flags: "--tolerance <number>",
@@ -76,7 +76,7 @@ const TERM_OPTIONS = {
     flags: "--committee <seats>",
     description: `${limits.minCommittee} to ${limits.maxCommittee}`,
     default: String(limits.minCommittee),
-    read: (text, option) => parseInteger(text, option, limits.minCommittee, limits.maxCommittee),
+    read: (text, option) => parseInteger(text, option, ...TERM_BOUNDS.committeeSize),
   },
   currency: {
     flags: "--currency <currency>",
@@ -104,13 +104,13 @@ const TERM_OPTIONS = {
     flags: "--appeals <number>",
     description: `0 to ${limits.maxAppeals}; 0: the first decision is final`,
     default: "0",
-    read: (text, option) => parseInteger(text, option, 0, limits.maxAppeals),
+    read: (text, option) => parseInteger(text, option, ...TERM_BOUNDS.appeals),
   },
   retries: {
     flags: "--retries <number>",
     description: `0 to ${limits.maxRetries} committees that are replaced when they hang or do not answer in time`,
     default: "0",
-    read: (text, option) => parseInteger(text, option, 0, limits.maxRetries),
+    read: (text, option) => parseInteger(text, option, ...TERM_BOUNDS.retries),
   },
   assurance: {
     flags: "--assurance <level>",
@@ -123,7 +123,7 @@ const TERM_OPTIONS = {
     description:
       "a decision with this confidence, 1 to 100, is final at once, and otherwise a larger committee follows (needs --appeals 1); with 0 every decision waits for an appeal, if --appeals allows any",
     default: "0",
-    read: (text, option) => parseInteger(text, option, 0, limits.maxFinality),
+    read: (text, option) => parseInteger(text, option, ...TERM_BOUNDS.finality),
   },
   nonAnswers: {
     flags: "--non-answers <choice>",

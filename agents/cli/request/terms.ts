@@ -1,11 +1,9 @@
-import { ConclaveError } from "../../core/errors.ts";
-import { utf8 } from "../../core/encoding/bytes.ts";
-import { limits } from "../../core/limits.ts";
 import type { Protocol } from "../../core/protocol.ts";
 import { protocolByCode, protocols } from "../../core/protocols/index.ts";
-import { KIND_RULES, usesTerm, type KindTerm } from "../../core/request/kinds.ts";
+import { usesTerm, type KindTerm } from "../../core/request/kinds.ts";
+import { requireQuestion } from "../../core/request/question.ts";
 import { anybody } from "../../core/request/refusal.ts";
-import { committeeSizeAfter, seatsOfAll } from "../../core/request/rounds.ts";
+import { termFlaw, type TermWords } from "../../core/request/term-rules.ts";
 import { ANSWER_KINDS, type Address, type Attempt, type RequestId, type Terms } from "../../core/types.ts";
 import { formatDuration, type Unit } from "../shared/arguments.ts";
 import { meaningOf } from "../shared/protocol-words.ts";
@@ -25,11 +23,8 @@ const NOUNS: Readonly<Record<KindTerm, string>> = {
 export function termsOf(flags: TermsFlags, feeToken: Unit, registry: readonly Protocol[] = protocols): Terms {
   const terms = readTerms(flags, feeToken, registry);
   checkKind(terms.kind, flags);
-  checkCommittees(terms, flags);
-  checkDelay(terms, flags);
+  checkRules(terms, flags);
   checkAssurance(terms, flags, registry);
-  checkFinality(terms, flags);
-  checkSecurity(terms, flags);
   return terms;
 }
 
@@ -48,32 +43,6 @@ function takersOf(term: KindTerm): string {
   return `${kinds.join(" and ")} ${kinds.length === 1 ? "has" : "have"} ${NOUNS[term]}`;
 }
 
-function checkCommittees(terms: Terms, flags: TermsFlags): void {
-  const { kind, appeals, committeeSize } = terms;
-  if (appeals > 0 && !KIND_RULES[kind].appealable)
-    throw invalidTerm("appeals", flags.appeals, "no contract can tell whether two texts agree; ask another --kind");
-  const largest = committeeSizeAfter(committeeSize, appeals);
-  if (largest > limits.maxCommittee) {
-    const way = `the last appeal would call ${largest} seats, at most ${limits.maxCommittee} are allowed; take fewer seats or appeals`;
-    throw invalidTerm("committee", flags.committee, way);
-  }
-  const all = seatsOfAll(terms);
-  if (all > limits.requestSeats) {
-    const way = `all appeals and retries together would call ${all} seats, at most ${limits.requestSeats} are allowed; take fewer of them`;
-    throw invalidTerm("committee", flags.committee, way);
-  }
-}
-
-/** SE25: the wait is an attempt, and what replaces an attempt is a retry. */
-function checkDelay({ delay, retries }: Terms, flags: TermsFlags): void {
-  if (delay > 0 && retries === 0)
-    throw invalidTerm(
-      "delay",
-      flags.delay,
-      "the committee after the wait is a retry; allow it with --retries 1 or more",
-    );
-}
-
 /** A larger quorum of accepting seats means nothing if the answer is the chair's. */
 function checkAssurance(terms: Terms, flags: TermsFlags, registry: readonly Protocol[]): void {
   const chaired = registry.find(({ code, assurance }) => code === terms.protocol && assurance === "chair");
@@ -86,63 +55,15 @@ function checkAssurance(terms: Terms, flags: TermsFlags, registry: readonly Prot
   );
 }
 
-/**
- * SE24: whoever wants a larger committee after an unsure one must allow an appeal for it. Nobody can appeal against such decisions, so a
- * secured request takes no finality.
- */
-function checkFinality({ finality, appeals, security }: Terms, flags: TermsFlags): void {
-  if (finality > 0 && appeals === 0)
-    throw invalidTerm(
-      "finality",
-      flags.finality,
-      "a larger committee follows an unsure one; allow it with --appeals 1 or more",
-    );
-  if (finality > 0 && security === "secured")
-    throw invalidTerm(
-      "finality",
-      flags.finality,
-      "--security secured needs appeals that somebody pays; leave one of the two out",
-    );
-}
+/** How the command line names the terms, and what it calls otherwise. */
+const WORDS: TermWords = { give: (term, value) => `--${term} ${value}`, time: formatDuration };
 
-/**
- * SC1: who puts the stake of others at risk must hold a quorum, and two larger committees must be able to overturn the first, before
- * stake that leaves is gone.
- */
-function checkSecurity(terms: Terms, flags: TermsFlags): void {
-  const { kind, duration, assurance, appeals, retries, currency } = terms;
-  if (terms.security === "none") return;
-  if (assurance !== "high")
-    throw invalidTerm(
-      "security",
-      flags.security,
-      "it needs --assurance high: otherwise fewer than a quorum decide for all seats",
-    );
-  if (KIND_RULES[kind].agreement !== undefined)
-    throw invalidTerm(
-      "security",
-      flags.security,
-      `answers of --kind ${kind} agree in part, so nothing shows who knew; ask another --kind`,
-    );
-  if (currency !== "token")
-    throw invalidTerm(
-      "security",
-      flags.security,
-      "it needs a fee in the stake token: pay compares with stake; give --currency token",
-    );
-  if (appeals < limits.minSecuredAppeals)
-    throw invalidTerm(
-      "appeals",
-      flags.appeals,
-      `--security secured needs at least --appeals ${limits.minSecuredAppeals}`,
-    );
-  const periods = 2 * appeals + retries + 1;
-  if (duration * periods > limits.maxDurationSeconds)
-    throw invalidTerm(
-      "duration",
-      flags.duration,
-      `the ${periods} periods of a secured request may last ${formatDuration(limits.maxDurationSeconds)} together; take at most ${formatDuration(Math.floor(limits.maxDurationSeconds / periods))}`,
-    );
+/** What the contract refuses, whatever the protocol. */
+function checkRules(terms: Terms, flags: TermsFlags): void {
+  const flaw = termFlaw(terms, WORDS);
+  if (flaw === null) return;
+  const field = flaw.term === "committeeSize" ? "committee" : flaw.term;
+  throw invalidTerm(field, (flags as Readonly<Record<string, string | undefined>>)[field], flaw.way);
 }
 
 /**
@@ -151,7 +72,7 @@ function checkSecurity(terms: Terms, flags: TermsFlags): void {
  * @param question with the lines that name its documents
  */
 export function requireTakers(terms: Terms, question: string): void {
-  checkQuestion(question);
+  requireQuestion(question);
   const protocol = protocolByCode(terms.protocol);
   const refused = protocol?.refuseRequest(sampleAttempt(terms, question)) ?? null;
   if (refused !== null) throw invalidTerm("protocol", protocol?.id, `every agent would refuse: ${refused}`);
@@ -165,19 +86,4 @@ function sampleAttempt(terms: Terms, question: string): Attempt {
     attempt: 0,
     committee: anybody(terms.committeeSize),
   };
-}
-
-function checkQuestion(question: string): void {
-  if (!question.isWellFormed()) throw invalidTerm("question", undefined, "it is not well-formed Unicode");
-  const bytes = utf8(question).length;
-  if (bytes === 0) throw invalidTerm("question", undefined, "it is empty");
-  if (bytes <= limits.questionBytes) return;
-  throw new ConclaveError(
-    "QUESTION_TOO_LONG",
-    `Ask the question: it has ${bytes} bytes, at most ${limits.questionBytes} are taken; shorten it`,
-    {
-      bytes,
-      maxBytes: limits.questionBytes,
-    },
-  );
 }

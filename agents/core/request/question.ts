@@ -1,4 +1,6 @@
 import { utf8ToBytes } from "@noble/hashes/utils.js";
+import { ConclaveError } from "../errors.ts";
+import { limits } from "../limits.ts";
 
 /**
  * CE19: a consumer can ask any bytes, and the hash of the request covers them. If they are not UTF-8, each byte becomes a lone
@@ -23,5 +25,28 @@ export function questionBytes(question: string): Uint8Array {
     const byte = question.charCodeAt(index) - LONE;
     if (byte < 0 || byte > 255) throw new RangeError("questionBytes: the text has a lone surrogate");
     return byte;
+  });
+}
+
+/** Throws TERMS_INVALID or QUESTION_TOO_LONG for what nobody should pay for: a chain takes any bytes. */
+export function requireQuestion(question: string): void {
+  if (question.trim() === "") throw invalid("it is empty; give a text");
+  if (!isText(question)) throw invalid("it is not well-formed Unicode; give a text without lone surrogates");
+  const bytes = utf8ToBytes(question).length;
+  if (bytes <= limits.questionBytes) return;
+  const way = `it has ${bytes} bytes, at most ${limits.questionBytes} are taken; shorten it`;
+  throw new ConclaveError("QUESTION_TOO_LONG", `Ask the question: ${way}`, {
+    field: "question",
+    way,
+    bytes,
+    maxBytes: limits.questionBytes,
+  });
+}
+
+function invalid(way: string): ConclaveError {
+  return new ConclaveError("TERMS_INVALID", `Ask the question: question: ${way}`, {
+    field: "question",
+    value: "",
+    way,
   });
 }

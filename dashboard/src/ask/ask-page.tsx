@@ -1,92 +1,103 @@
 import { skipToken, useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { useDeferredValue, useEffect, useState, type ReactElement, type SubmitEvent } from "react";
 import { useLocation } from "wouter";
-import { PROTOCOL_CODES, type Asked, type AskedTerms, type ProtocolId, type Quote } from "../../../sdk/src/index.ts";
-import { Choice, Field } from "../shared/field.tsx";
+import type { Asked, AskedTerms, Quote } from "../../../sdk/src/index.ts";
+import { Field } from "../shared/field.tsx";
 import { price } from "../shared/format.ts";
 import { Trouble } from "../shared/trouble.tsx";
 import { useSending } from "../wallet/use-sending.ts";
 import { WalletList } from "../wallet/wallet-menu.tsx";
 import { SendTrouble } from "../wallet/wrong-chain.tsx";
 import { useDashboard } from "../dashboard.tsx";
+import { DraftFields } from "./ask-fields.tsx";
 import { keepCursor } from "./asked.ts";
 import { keepDraft, keptDraft } from "./draft.ts";
-import { EMPTY, hasOptions, KINDS, sourcesIn, termsIn, type Draft, type Flaw } from "./question.ts";
+import { KINDS, LABELS, questionFlaw, sourcesIn, termsIn, type Draft } from "./question.ts";
 import { askKept, forgetSent, sentTo } from "./sent.ts";
 import { solidityFor, typescriptFor } from "./snippets.ts";
 import { Waiting } from "./waiting.tsx";
 
-/** Asks a question: its terms, its price before anything is paid, and the programs that do the same. */
+/** Asks a question, or waits for the one that was sent before the page was loaded again. */
 export function AskPage(): ReactElement {
-  const { conclave, settings, account } = useDashboard();
+  const { settings } = useDashboard();
   const [, goTo] = useLocation();
-  const [draft, setDraft] = useState(keptDraft);
   const [sent, setSent] = useState(() => sentTo(settings));
-  const change = (part: Partial<Draft>): void => setDraft((before) => ({ ...before, ...part }));
-  useEffect(() => keepDraft(draft === EMPTY ? null : draft), [draft]);
-  const read = termsIn(draft);
-  const terms = "terms" in read ? read.terms : null;
-  const flaw = "flaw" in read ? read.flaw : null;
-  const sources = sourcesIn(draft);
-  // Not for each key that is pressed.
-  const priced = useDeferredValue(draft);
-  const quote = useQuote(priced);
-  const fee = priced === draft && !quote.isPlaceholderData ? quote.data?.fee : undefined;
   const show = ({ requestId, cursor }: Asked): void => {
     keepCursor(settings.oracle, requestId, cursor);
     keepDraft(null);
     goTo(`/request/${requestId}`);
   };
+  if (sent === null) return <AskForm onAsked={show} onFailed={() => setSent(sentTo(settings))} />;
+  return (
+    <Waiting
+      hash={sent}
+      onAsked={(asked) => {
+        forgetSent(settings, sent);
+        show(asked);
+      }}
+      onForget={() => {
+        forgetSent(settings, sent);
+        setSent(sentTo(settings));
+      }}
+    />
+  );
+}
+
+interface FormProps {
+  readonly onAsked: (asked: Asked) => void;
+  /** What was sent may still be mined. */
+  readonly onFailed: () => void;
+}
+
+/** The question and its terms, its price before anything is paid, and the programs that do the same. */
+function AskForm({ onAsked, onFailed }: FormProps): ReactElement {
+  const { conclave, settings } = useDashboard();
+  const [draft, setDraft] = useState(keptDraft);
+  const [isTouched, setTouched] = useState(draft.question !== "");
+  const { terms, flaw } = termsIn(draft);
+  const sources = sourcesIn(draft);
+  // Not for each key that is pressed.
+  const priced = useDeferredValue(draft);
+  const quote = useQuote(priced);
+  const fee = priced === draft && !quote.isPlaceholderData ? quote.data?.fee : undefined;
   const ask = useSending({
     what: ["ask", settings],
     mutationFn: async (asked: AskedTerms) =>
       askKept(conclave, settings, { ...asked, question: draft.question, sources }),
-    onSuccess: show,
+    onSuccess: onAsked,
     onError: () => {
-      setSent(sentTo(settings));
+      onFailed();
       // The price may be another one now.
       void quote.refetch();
     },
   });
+  const change = (part: Partial<Draft>): void => {
+    setDraft((before) => ({ ...before, ...part }));
+    if (part.question !== undefined) setTouched(true);
+    // It was said of what stood there before.
+    if (ask.error !== null) ask.reset();
+  };
+  useEffect(() => keepDraft(draft), [draft]);
+  const untold = questionFlaw(draft);
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
     // What is paid is what was shown.
-    if (terms !== null && fee !== undefined && draft.question !== "") ask.send({ ...terms, fee });
+    if (terms !== null && fee !== undefined && untold === null) ask.send({ ...terms, fee });
   };
-  if (sent !== null && !ask.isSending)
-    return (
-      <Waiting
-        hash={sent}
-        onAsked={(asked) => {
-          forgetSent(settings, sent);
-          show(asked);
-        }}
-        onForget={() => {
-          forgetSent(settings, sent);
-          setSent(sentTo(settings));
-        }}
-      />
-    );
+  const shownFlaw = flaw ?? (isTouched ? untold : null);
   return (
     <form className="narrow stack" onSubmit={submit} noValidate>
       <h1>Ask</h1>
       <Field
         name="question"
-        label="Question"
+        label={LABELS.question}
         lines={4}
         value={draft.question}
         onChange={(question) => change({ question })}
         hint={KINDS[draft.kind].hint}
+        problem={isTouched ? (untold?.problem ?? null) : null}
       />
-      <KindFields draft={draft} change={change} flaw={flaw} />
-      <details>
-        <summary>Committee, time and appeals</summary>
-        <TermFields draft={draft} change={change} flaw={flaw} />
-      </details>
-      <details>
-        <summary>Sources, a later start and conditions</summary>
-        <ConditionFields draft={draft} change={change} flaw={flaw} />
-      </details>
+      <DraftFields draft={draft} change={change} flaw={flaw} />
       {settings.burnerKey !== null && (
         <p className="soft small">
           This is a local world for trials. Unless you gave its agents another model, all of them have the repository’s
@@ -94,194 +105,41 @@ export function AskPage(): ReactElement {
         </p>
       )}
       {terms !== null && <Price quote={quote} />}
-      {account === null ? (
-        <section className="card stack">
-          <h2>Who pays?</h2>
-          <WalletList />
-        </section>
-      ) : (
-        <div className="row">
-          <button
-            className="primary"
-            type="submit"
-            disabled={terms === null || fee === undefined || draft.question.trim() === "" || ask.isSending}
-          >
-            {ask.isSending ? "Waiting for the wallet and the chain…" : "Ask"}
-          </button>
-        </div>
+      {shownFlaw !== null && (
+        <p className="problem" role="status">
+          It cannot be asked yet. {LABELS[shownFlaw.field]}: {shownFlaw.problem}
+        </p>
       )}
+      <Payer isReady={terms !== null && fee !== undefined && untold === null} isSending={ask.isSending} />
       <SendTrouble error={ask.error} />
       {terms !== null && <Programs question={draft.question} sources={sources} terms={terms} />}
     </form>
   );
 }
 
-interface FieldsProps {
-  readonly draft: Draft;
-  readonly change: (part: Partial<Draft>) => void;
-  readonly flaw: Flaw | null;
-}
-
-function problemOf(flaw: Flaw | null, field: keyof Draft): string | null {
-  return flaw?.field === field ? flaw.problem : null;
-}
-
-function KindFields({ draft, change, flaw }: FieldsProps): ReactElement {
+/** The button that asks, or the wallets to pay with. */
+function Payer({ isReady, isSending }: { readonly isReady: boolean; readonly isSending: boolean }): ReactElement {
+  const { account } = useDashboard();
+  if (account === null)
+    return (
+      <section className="card stack">
+        <h2>Who pays?</h2>
+        <WalletList />
+      </section>
+    );
   return (
-    <div className="columns">
-      <Choice
-        label="Kind of answer"
-        value={draft.kind}
-        options={Object.entries(KINDS).map(([kind, { name }]) => [kind, name])}
-        onChange={(kind) => change({ kind: kind as Draft["kind"] })}
-      />
-      {hasOptions(draft.kind) && (
-        <Field
-          name="options"
-          label="How many"
-          inputMode="numeric"
-          value={draft.options}
-          onChange={(options) => change({ options })}
-          problem={problemOf(flaw, "options")}
-        />
-      )}
-      {draft.kind === "number" && (
-        <>
-          <Field
-            name="decimals"
-            label="Decimals"
-            inputMode="numeric"
-            value={draft.decimals}
-            onChange={(decimals) => change({ decimals })}
-            problem={problemOf(flaw, "decimals")}
-          />
-          <Field
-            name="tolerance"
-            label="Tolerance"
-            inputMode="decimal"
-            value={draft.tolerance}
-            onChange={(tolerance) => change({ tolerance })}
-            problem={problemOf(flaw, "tolerance")}
-          />
-        </>
-      )}
+    <div className="row">
+      <button className="primary" type="submit" disabled={!isReady || isSending}>
+        {isSending ? "Waiting for the wallet and the chain…" : "Ask"}
+      </button>
     </div>
-  );
-}
-
-function TermFields({ draft, change, flaw }: FieldsProps): ReactElement {
-  const number = (
-    field: "committeeSize" | "appeals" | "retries" | "hours",
-    label: string,
-    hint: string,
-  ): ReactElement => (
-    <Field
-      name={field}
-      label={label}
-      hint={hint}
-      inputMode="decimal"
-      value={draft[field]}
-      onChange={(value) => change({ [field]: value })}
-      problem={problemOf(flaw, field)}
-    />
-  );
-  return (
-    <div className="columns terms">
-      <Choice
-        label="Protocol"
-        value={draft.protocol}
-        options={Object.keys(PROTOCOL_CODES).map((id) => [id, id] as const)}
-        onChange={(protocol) => change({ protocol: protocol as ProtocolId })}
-        hint="How the seats argue."
-      />
-      {number("committeeSize", "Seats", "4 to 64 agents, drawn by stake.")}
-      <Choice
-        label="Assurance"
-        value={draft.assurance}
-        options={[
-          ["normal", "Normal: a majority"],
-          ["high", "High: more than two thirds"],
-        ]}
-        onChange={(assurance) => change({ assurance: assurance as Draft["assurance"] })}
-        hint="How many seats must accept the answer."
-      />
-      {number("hours", "Hours to decide", "0.5 to 168, and as long for an appeal.")}
-      {number("appeals", "Appeals", "0 to 3. With one, the answer is provisional for a while.")}
-      {number("retries", "Retries", "0 to 3 committees in place of one that fails.")}
-      <Choice
-        label="Paid in"
-        value={draft.currency}
-        options={[
-          ["native", "The chain’s coin"],
-          ["token", "The fee token"],
-        ]}
-        onChange={(currency) => change({ currency: currency as Draft["currency"] })}
-      />
-    </div>
-  );
-}
-
-function ConditionFields({ draft, change, flaw }: FieldsProps): ReactElement {
-  return (
-    <>
-      <Field
-        name="sources"
-        label="Sources, one a line"
-        lines={3}
-        mono
-        value={draft.sources}
-        onChange={(sources) => change({ sources })}
-        hint="At most 4. Each agent reads them with its own eyes, and its answer must quote them: https:// pages and values, eip155: calls, CIDs of documents, or search: and words."
-      />
-      <div className="columns terms">
-        <Field
-          name="delay"
-          label="Hours before it starts"
-          inputMode="decimal"
-          value={draft.delay}
-          onChange={(delay) => change({ delay })}
-          problem={problemOf(flaw, "delay")}
-          hint="0 to 720. The wait takes one of the retries."
-        />
-        <Field
-          name="finality"
-          label="Final at once from (percent sure)"
-          inputMode="numeric"
-          value={draft.finality}
-          onChange={(finality) => change({ finality })}
-          problem={problemOf(flaw, "finality")}
-          hint="0: a decision waits for an appeal. Else a less sure one calls a larger committee by itself; allow an appeal."
-        />
-        <Choice
-          label="“It cannot be told”"
-          value={draft.nonAnswers}
-          options={[
-            ["accepted", "May be the decision"],
-            ["refused", "Is no decision"],
-          ]}
-          onChange={(nonAnswers) => change({ nonAnswers: nonAnswers as Draft["nonAnswers"] })}
-          hint="Whether the seats may decide that the sources do not tell, or that it is too early."
-        />
-        <Choice
-          label="Stake behind the answer"
-          value={draft.security}
-          options={[
-            ["none", "None"],
-            ["secured", "Secured"],
-          ]}
-          onChange={(security) => change({ security: security as Draft["security"] })}
-          hint="Secured: seats lose stake if two larger committees overturn them. Needs high assurance, two appeals, and the fee token."
-        />
-      </div>
-    </>
   );
 }
 
 /** Asks what the question costs. */
 function useQuote(draft: Draft): UseQueryResult<Quote> {
   const { conclave, settings } = useDashboard();
-  const read = termsIn(draft);
-  const terms = "terms" in read ? read.terms : null;
+  const { terms } = termsIn(draft);
   const key = JSON.stringify(terms, (_, value: unknown) => (typeof value === "bigint" ? `${value}n` : value));
   return useQuery({
     queryKey: ["quote", settings, key],

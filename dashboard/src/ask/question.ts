@@ -1,4 +1,10 @@
-import type { AskedTerms, ProtocolId } from "../../../sdk/src/index.ts";
+import {
+  questionProblem,
+  termsProblem,
+  type AskedTerms,
+  type ProtocolId,
+  type TermWords,
+} from "../../../sdk/src/index.ts";
 
 /** Terms of a request that the form has a field for, under their own names: all but these three. The form asks for a duration in hours. */
 type FormTerm = Exclude<keyof AskedTerms, "fee" | "callbackGasLimit" | "duration">;
@@ -62,7 +68,37 @@ export const KINDS: Readonly<Record<Draft["kind"], { readonly name: string; read
   },
 };
 
-/** A field that cannot be read, and why. */
+/** How the form names its fields. */
+export const LABELS: Readonly<Record<keyof Draft, string>> = {
+  question: "Question",
+  kind: "Kind of answer",
+  options: "How many",
+  decimals: "Decimals",
+  tolerance: "Tolerance",
+  protocol: "Protocol",
+  committeeSize: "Seats",
+  assurance: "Assurance",
+  appeals: "Appeals",
+  retries: "Retries",
+  hours: "Hours to decide",
+  currency: "Paid in",
+  sources: "Sources, one a line",
+  delay: "Hours before it starts",
+  finality: "Final at once from (percent sure)",
+  nonAnswers: "“It cannot be told”",
+  security: "Stake behind the answer",
+};
+
+const WORDS: TermWords = {
+  give: (term, value) => `“${LABELS[fieldOf(term)]}” ${value}`,
+  time: (seconds) => `${Math.floor(seconds / 36) / 100} hours`,
+};
+
+function fieldOf(term: string): keyof Draft {
+  return term === "duration" ? "hours" : (term as keyof Draft);
+}
+
+/** A field whose content cannot be asked, and why. */
 export interface Flaw {
   readonly field: keyof Draft;
   readonly problem: string;
@@ -71,8 +107,16 @@ export interface Flaw {
 const WHOLE = /^\d{1,9}$/;
 const TENTHS = /^\d{1,4}(\.\d{1,2})?$/;
 
+/** Returns what is wrong with the question itself; null if nothing is. */
+export function questionFlaw({ question }: Pick<Draft, "question">): Flaw | null {
+  const problem = questionProblem(question);
+  return problem === null ? null : { field: "question", problem: String(problem.data["way"]) };
+}
+
+type Read = { readonly terms: AskedTerms; readonly flaw: null } | { readonly terms: null; readonly flaw: Flaw };
+
 /** Returns the terms of the draft, or its first flaw. The contract checks the rest. */
-export function termsIn(draft: Draft): { readonly terms: AskedTerms } | { readonly flaw: Flaw } {
+export function termsIn(draft: Draft): Read {
   const flaws: Flaw[] = [];
   const whole = (field: "options" | "decimals" | "committeeSize" | "appeals" | "retries" | "finality"): number => {
     if (!WHOLE.test(draft[field])) flaws.push({ field, problem: "give a whole number" });
@@ -100,8 +144,15 @@ export function termsIn(draft: Draft): { readonly terms: AskedTerms } | { readon
     ...(hasOptions(kind) && { options: whole("options") }),
     ...(kind === "number" && { decimals: whole("decimals"), tolerance: toleranceIn(draft, flaws) }),
   };
-  const [flaw] = flaws;
-  return flaw === undefined ? { terms } : { flaw };
+  const flaw = flaws[0] ?? refused(draft, terms);
+  return flaw === null ? { terms, flaw } : { terms: null, flaw };
+}
+
+function refused(draft: Draft, terms: AskedTerms): Flaw | null {
+  const problem = termsProblem(terms, WORDS);
+  if (problem === null) return null;
+  const field = fieldOf(problem.field ?? "kind");
+  return { field, problem: `${draft[field]} is refused: ${String(problem.data["way"])}` };
 }
 
 /** The sources, one a line. */

@@ -50,22 +50,28 @@ interface ChoiceProps {
   readonly options: readonly (readonly [value: string, label: string])[];
   readonly onChange: (value: string) => void;
   readonly hint?: ReactNode;
+  readonly problem?: string | null;
 }
 
 /** A labelled list from which one entry is chosen. */
-export function Choice({ label, value, options, onChange, hint }: ChoiceProps): ReactElement {
+export function Choice({ label, value, options, onChange, hint, problem = null }: ChoiceProps): ReactElement {
   const id = useId();
   return (
     <div className="field">
       <label htmlFor={id}>{label}</label>
-      <select id={id} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+      <select
+        id={id}
+        value={value}
+        aria-invalid={problem !== null}
+        onChange={(event) => onChange(event.currentTarget.value)}
+      >
         {options.map(([one, name]) => (
           <option key={one} value={one}>
             {name}
           </option>
         ))}
       </select>
-      {hint !== undefined && <p className="hint">{hint}</p>}
+      {(problem ?? hint) !== undefined && <p className={problem === null ? "hint" : "problem"}>{problem ?? hint}</p>}
     </div>
   );
 }

@@ -1,0 +1,179 @@
+import type { ReactElement } from "react";
+import { PROTOCOL_CODES, type ProtocolId } from "../../../sdk/src/index.ts";
+import { Choice, Field } from "../shared/field.tsx";
+import { hasOptions, KINDS, LABELS, type Draft, type Flaw } from "./question.ts";
+
+interface Props {
+  readonly draft: Draft;
+  readonly change: (part: Partial<Draft>) => void;
+  readonly flaw: Flaw | null;
+}
+
+/** The fields of the terms. */
+export function DraftFields(props: Props): ReactElement {
+  return (
+    <>
+      <KindFields {...props} />
+      <details>
+        <summary>Committee, time and appeals</summary>
+        <TermFields {...props} />
+      </details>
+      <details>
+        <summary>Sources, a later start and conditions</summary>
+        <ConditionFields {...props} />
+      </details>
+    </>
+  );
+}
+
+function problemOf(flaw: Flaw | null, field: keyof Draft): string | null {
+  return flaw?.field === field ? flaw.problem : null;
+}
+
+function KindFields({ draft, change, flaw }: Props): ReactElement {
+  return (
+    <div className="columns">
+      <Choice
+        label={LABELS.kind}
+        value={draft.kind}
+        options={Object.entries(KINDS).map(([kind, { name }]) => [kind, name])}
+        onChange={(kind) => change({ kind: kind as Draft["kind"] })}
+      />
+      {hasOptions(draft.kind) && (
+        <Field
+          name="options"
+          label={LABELS.options}
+          inputMode="numeric"
+          value={draft.options}
+          onChange={(options) => change({ options })}
+          problem={problemOf(flaw, "options")}
+        />
+      )}
+      {draft.kind === "number" && (
+        <>
+          <Field
+            name="decimals"
+            label={LABELS.decimals}
+            inputMode="numeric"
+            value={draft.decimals}
+            onChange={(decimals) => change({ decimals })}
+            problem={problemOf(flaw, "decimals")}
+          />
+          <Field
+            name="tolerance"
+            label={LABELS.tolerance}
+            inputMode="decimal"
+            value={draft.tolerance}
+            onChange={(tolerance) => change({ tolerance })}
+            problem={problemOf(flaw, "tolerance")}
+          />
+        </>
+      )}
+    </div>
+  );
+}
+
+function TermFields({ draft, change, flaw }: Props): ReactElement {
+  const number = (field: "committeeSize" | "appeals" | "retries" | "hours", hint: string): ReactElement => (
+    <Field
+      name={field}
+      label={LABELS[field]}
+      hint={hint}
+      inputMode="decimal"
+      value={draft[field]}
+      onChange={(value) => change({ [field]: value })}
+      problem={problemOf(flaw, field)}
+    />
+  );
+  return (
+    <div className="columns terms">
+      <Choice
+        label="Protocol"
+        value={draft.protocol}
+        options={Object.keys(PROTOCOL_CODES).map((id) => [id, id] as const)}
+        onChange={(protocol) => change({ protocol: protocol as ProtocolId })}
+        hint="How the seats argue."
+      />
+      {number("committeeSize", "4 to 64 agents, drawn by stake.")}
+      <Choice
+        label={LABELS.assurance}
+        value={draft.assurance}
+        options={[
+          ["normal", "Normal: a majority"],
+          ["high", "High: more than two thirds"],
+        ]}
+        onChange={(assurance) => change({ assurance: assurance as Draft["assurance"] })}
+        hint="How many seats must accept the answer."
+      />
+      {number("hours", "0.5 to 168, and as long for an appeal.")}
+      {number("appeals", "0 to 3. With one, the answer is provisional for a while.")}
+      {number("retries", "0 to 3 committees in place of one that fails.")}
+      <Choice
+        label={LABELS.currency}
+        value={draft.currency}
+        options={[
+          ["native", "The chain’s coin"],
+          ["token", "The fee token"],
+        ]}
+        onChange={(currency) => change({ currency: currency as Draft["currency"] })}
+      />
+    </div>
+  );
+}
+
+function ConditionFields({ draft, change, flaw }: Props): ReactElement {
+  return (
+    <>
+      <Field
+        name="sources"
+        label="Sources, one a line"
+        lines={3}
+        mono
+        value={draft.sources}
+        onChange={(sources) => change({ sources })}
+        hint="At most 4. Each agent reads them with its own eyes, and its answer must quote them: https:// pages and values, eip155: calls, CIDs of documents, or search: and words."
+      />
+      <div className="columns terms">
+        <Field
+          name="delay"
+          label={LABELS.delay}
+          inputMode="decimal"
+          value={draft.delay}
+          onChange={(delay) => change({ delay })}
+          problem={problemOf(flaw, "delay")}
+          hint="0 to 720. The wait takes one of the retries."
+        />
+        <Field
+          name="finality"
+          label={LABELS.finality}
+          inputMode="numeric"
+          value={draft.finality}
+          onChange={(finality) => change({ finality })}
+          problem={problemOf(flaw, "finality")}
+          hint="0: a decision waits for an appeal. Else a less sure one calls a larger committee by itself; allow an appeal."
+        />
+        <Choice
+          label="“It cannot be told”"
+          value={draft.nonAnswers}
+          options={[
+            ["accepted", "May be the decision"],
+            ["refused", "Is no decision"],
+          ]}
+          onChange={(nonAnswers) => change({ nonAnswers: nonAnswers as Draft["nonAnswers"] })}
+          hint="Whether the seats may decide that the sources do not tell, or that it is too early."
+        />
+        <Choice
+          label={LABELS.security}
+          value={draft.security}
+          options={[
+            ["none", "None"],
+            ["secured", "Secured"],
+          ]}
+          problem={problemOf(flaw, "security")}
+          onChange={(security) => change({ security: security as Draft["security"] })}
+          hint="Secured: seats lose stake if two larger committees overturn them. Needs high assurance, two appeals, and the fee token."
+        />
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,68 @@
+// A question between the wallet and the chain: what the SDK says of it before it is mined, and after a reload.
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import {
+  createPublicClient,
+  createWalletClient,
+  custom,
+  http,
+  type Hex,
+  type PublicClient,
+  type WalletClient,
+} from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import { startDecidedChain, type DecidedChain } from "../../devnet/decided-chain.ts";
+import { createConclave, type Conclave } from "../../sdk/src/index.ts";
+
+const QUESTION = { question: "Is 720 more than 500?", kind: "boolean" } as const;
+
+let world: DecidedChain;
+let publicClient: PublicClient;
+
+before(async () => {
+  world = await startDecidedChain(1);
+  publicClient = createPublicClient({ transport: http(world.chain.rpcUrl), pollingInterval: 20, cacheTime: 0 });
+});
+after(() => world.close());
+
+function owner(): ReturnType<typeof privateKeyToAccount> {
+  return privateKeyToAccount(world.chain.accounts[0]?.privateKey ?? "0x");
+}
+
+function conclaveOf(walletClient?: WalletClient): Conclave {
+  return createConclave({ publicClient, walletClient, deployment: world.deployment });
+}
+
+describe("sdk: a question that is sent", () => {
+  it("is told before it is mined, without the approval, and found again by its transaction", async () => {
+    const sent: Hex[] = [];
+    const conclave = conclaveOf(createWalletClient({ account: owner(), transport: http(world.chain.rpcUrl) }));
+    const asked = await conclave.ask({ ...QUESTION, onSent: (hash) => sent.push(hash) });
+    assert.deepEqual(sent, [asked.receipt.transactionHash]);
+    const reader = conclaveOf();
+    assert.deepEqual(await reader.asked(asked.receipt.transactionHash), asked);
+    const other = (await conclave.actions.createSubscription()).receipt.transactionHash;
+    await assert.rejects(reader.asked(other), { code: "CHAIN_NO_CONTRACT" });
+    await assert.rejects(reader.asked("0x12"), { code: "USAGE", field: "transactionHash" });
+  });
+
+  it("is not sent by a wallet that does not give the account to the page, nor with terms out of bounds", async () => {
+    const request = async (call: { readonly method: string }): Promise<unknown> => {
+      if (call.method === "eth_sendTransaction") throw Object.assign(new Error("not authorized"), { code: 4100 });
+      return publicClient.request(call as Parameters<PublicClient["request"]>[0]);
+    };
+    const walletClient = createWalletClient({
+      account: owner().address,
+      transport: custom({ request }, { retryCount: 0 }),
+    });
+    const conclave = conclaveOf(walletClient);
+    await assert.rejects(conclave.ask({ ...QUESTION, currency: "native" }), {
+      code: "WALLET_UNAUTHORIZED",
+      field: "walletClient.account",
+    });
+    await assert.rejects(conclave.quote({ ...QUESTION, committeeSize: 999_999_999 }), {
+      code: "TERMS_INVALID",
+      message: /committeeSize = 999999999: give a whole number, 4 to 64$/,
+    });
+  });
+});
