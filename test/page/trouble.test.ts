@@ -77,6 +77,16 @@ describe("page: what goes wrong around it", () => {
     await page.getByRole("alert").getByText("storage: this browser keeps nothing").waitFor();
   });
 
+  it("says that the browser lets it copy nothing", async (context) => {
+    const routes = (page: Page): Promise<unknown> =>
+      page.addInitScript(() => Object.defineProperty(Navigator.prototype, "clipboard", { value: undefined }));
+    const { page } = await visit(context, world, { route: "/ask", routes });
+    await page.getByLabel("Question").fill("Is 7 odd?");
+    await page.getByText("The same in TypeScript and Solidity").click();
+    await page.getByRole("button", { name: "Copy" }).first().click();
+    await sees(page, /The browser lets this page copy nothing/);
+  });
+
   it("says that the node serves another chain, that an address holds no Conclave, and that config.json is wrong", async (context) => {
     const elsewhere = await visit(context, world, { config: { ...world.config, chainId: 1, burnerKey: undefined } });
     await sees(elsewhere.page, "The node serves another chain");

@@ -190,18 +190,25 @@ function Programs({ question, sources, terms }: ProgramsProps): ReactElement {
 }
 
 function Program({ name, text }: { readonly name: string; readonly text: string }): ReactElement {
-  const [isCopied, setCopied] = useState(false);
+  const [copying, setCopying] = useState<"copied" | "refused" | null>(null);
+  // A page that came by plain http has no clipboard, and a user may refuse it.
   const copy = async (): Promise<void> => {
-    await navigator.clipboard.writeText(text);
-    setCopied(true);
+    const isCopied = await (navigator.clipboard as Clipboard | undefined)?.writeText(text).then(
+      () => true,
+      () => false,
+    );
+    setCopying(isCopied === true ? "copied" : "refused");
   };
   return (
     <figure className="program">
       <figcaption className="row">
         <h3>{name}</h3>
         <button type="button" onClick={() => void copy()}>
-          {isCopied ? "Copied" : "Copy"}
+          {copying === "copied" ? "Copied" : "Copy"}
         </button>
+        {copying === "refused" && (
+          <p role="alert">The browser lets this page copy nothing: select the program and copy it yourself.</p>
+        )}
       </figcaption>
       <pre className="small" tabIndex={0}>
         {text}
