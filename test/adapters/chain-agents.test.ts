@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
-import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { provePossession } from "../../agents/adapters/chain/possession.ts";
 import { createChainReader } from "../../agents/adapters/chain/reader.ts";
 import { hashedRequest } from "../../agents/core/encoding/typed-data.ts";
@@ -66,22 +65,16 @@ describe("chain: agents of a long chain", () => {
   it("change with the next block", async () => {
     const reader = await newReader();
     const earlier = await reader.agents();
-    const operator = await operatorOf(harness, 0);
+    const operator = await harness.operator(0);
     await operator.setModel(1 as AgentId, "another");
     const now = await reader.agents();
     assert.deepEqual(now, [{ ...earlier[0], model: "another" }, ...earlier.slice(1)]);
   });
 });
 
-function operatorOf(harness: NodeHarness, index: number) {
-  const account = harness.accounts[index];
-  assert.ok(account !== undefined);
-  return createOperatorActions({ ...harness.options, account, receiptPollMs: 20 });
-}
-
 /** Changes agents in all ways that an operator, a decision and a proof can. */
 async function change(harness: NodeHarness): Promise<void> {
-  const [writer, reader, operator] = await Promise.all([harness.writer(0), harness.reader(), operatorOf(harness, 0)]);
+  const [writer, reader, operator] = await Promise.all([harness.writer(0), harness.reader(), harness.operator(0)]);
   const one = await drawn(harness);
   const reputationChanges = [{ seat: 2 as SeatIndex, steps: -3 }];
   await writer.commit(one.request, one.awaited, one.certifying({ reputationChanges }));
@@ -103,23 +96,13 @@ async function change(harness: NodeHarness): Promise<void> {
   const possession = provePossession(newKey, { ...harness.options, operator: operator.account });
   await operator.rotateSigner(rotated, newKey.publicKey, possession);
   await operator.setCommission(dear, 100_000 as Ppm);
-  const other = await operatorOf(harness, 1);
-  await harness.execute(harness.deployment.token, MINT, "mint", [other.account, ONE]);
+  const other = await harness.operator(1);
+  await harness.fund(other.account, ONE);
   await other.bond(offered, ONE);
   await operator.transferOperator(offered, other.account);
   await other.acceptOperator(offered);
   await other.setCommission(offered, 50_000 as Ppm);
 }
-
-const MINT = [
-  {
-    type: "function",
-    name: "mint",
-    inputs: [{ type: "address" }, { type: "uint256" }],
-    outputs: [],
-    stateMutability: "nonpayable",
-  },
-] as const;
 
 /** How many agents fell, left, changed hands, changed their model, changed their key, and announced a commission. */
 function kindsOf(agents: readonly AgentRecord[]): readonly number[] {

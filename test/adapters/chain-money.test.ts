@@ -3,7 +3,6 @@ import { awaitedOf } from "../../agents/core/request/progress.ts";
 import { after, before, describe, it } from "node:test";
 
 import { tokenAbi } from "@conclave/contracts/abi";
-import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { appealUnitOf } from "../../agents/adapters/chain/prices.ts";
 import { readChainTerms } from "../../agents/adapters/chain/terms.ts";
 import { unpackRound } from "../../agents/core/request/rounds.ts";
@@ -23,34 +22,17 @@ describe("chain: money at the oracle", () => {
   });
   after(() => harness.stop());
 
-  const operatorOf = (index: number): Promise<OperatorActions> => {
-    const account = harness.accounts[index];
-    assert.ok(account !== undefined);
-    return createOperatorActions({ ...harness.options, account, receiptPollMs: 20 });
-  };
   const termsOf = (change: Partial<Terms> = {}): Terms => defaultTerms({ fee: ONE, protocol: 1, ...change });
-  const fund = async (account: Address, amount: bigint): Promise<void> => {
-    const abi = [
-      {
-        type: "function",
-        name: "mint",
-        inputs: [{ type: "address" }, { type: "uint256" }],
-        outputs: [],
-        stateMutability: "nonpayable",
-      },
-    ] as const;
-    await harness.execute(harness.deployment.token, abi, "mint", [account, amount]);
-  };
 
   const drawnFor = async (asker: OperatorActions, change: Partial<Terms>): Promise<Drawn> => {
-    if (change.currency === "token") await fund(asker.account, change.fee ?? ONE);
+    if (change.currency === "token") await harness.fund(asker.account, change.fee ?? ONE);
     const { requestId } = await asker.request(termsOf(change), "Is it so?");
     return drawNext(harness, requestId);
   };
 
   it("SE2: pays for a question with exactly its fee, in tokens that it approves or in coins", async () => {
-    const operator = await operatorOf(10);
-    await fund(operator.account, 2n * ONE);
+    const operator = await harness.operator(10);
+    await harness.fund(operator.account, 2n * ONE);
     const fee = 2n * ONE;
     const { requestId } = await operator.request(termsOf({ fee }), "Is it done?");
     assert.equal((await (await harness.reader()).requestState(requestId)).status, "requested");
@@ -72,7 +54,7 @@ describe("chain: money at the oracle", () => {
   });
 
   it("SE2: the unearned part of the fee is a credit, which its account withdraws", async () => {
-    const operator = await operatorOf(13);
+    const operator = await harness.operator(13);
     const terms = termsOf({ fee: ONE, currency: "native", duration: 1_800 });
     const { requestId } = await operator.request(terms, "Will anybody answer?");
     const reader = await harness.reader();
@@ -88,7 +70,7 @@ describe("chain: money at the oracle", () => {
   });
 
   it("SE17: a subscription pays for its consumers in the currency of their request; its owner takes out the rest", async () => {
-    const [owner, consumer] = await Promise.all([operatorOf(14), operatorOf(15)]);
+    const [owner, consumer] = await Promise.all([harness.operator(14), harness.operator(15)]);
     const { subscriptionId } = await owner.createSubscription();
     const ask = (change: Partial<Terms> = {}): Promise<Asked> =>
       consumer.request(termsOf({ fee: ONE, ...change }), "May I?", subscriptionId);
@@ -101,7 +83,7 @@ describe("chain: money at the oracle", () => {
     );
     await owner.setConsumer(subscriptionId, consumer.account, allowance);
     await rejects(ask(), "BALANCE_TOO_LOW", "InsufficientFunds");
-    await fund(owner.account, 3n * ONE);
+    await harness.fund(owner.account, 3n * ONE);
     await owner.fund(subscriptionId, "token", 3n * ONE);
     await consumer.fund(subscriptionId, "native", 2n * ONE);
     const terms = await readChainTerms(harness.options);
@@ -127,7 +109,7 @@ describe("chain: money at the oracle", () => {
   });
 
   it("SE17: a subscription passes to the account that it was offered to once that account accepts", async () => {
-    const [owner, heir, other] = await Promise.all([operatorOf(14), operatorOf(15), operatorOf(16)]);
+    const [owner, heir, other] = await Promise.all([harness.operator(14), harness.operator(15), harness.operator(16)]);
     const { subscriptionId } = await owner.createSubscription();
     const terms = await readChainTerms(harness.options);
     const owners = async (): Promise<unknown> => {
@@ -148,7 +130,7 @@ describe("chain: money at the oracle", () => {
   });
 
   it("SE5: an appellant pays exactly the bond, in the currency of the request", async () => {
-    const operator = await operatorOf(16);
+    const operator = await harness.operator(16);
     for (const currency of ["token", "native"] as const) {
       const { request, awaited, certificate } = await drawnFor(operator, {
         currency,
@@ -162,7 +144,7 @@ describe("chain: money at the oracle", () => {
       // A committee of nine decided, at two units a seat.
       assert.equal(await (await readChainTerms(harness.options)).appealUnit(request.terms), bond / 18n);
       if (currency === "token") await rejects(operator.appeal(request, last), "BALANCE_TOO_LOW");
-      if (currency === "token") await fund(operator.account, bond);
+      if (currency === "token") await harness.fund(operator.account, bond);
       await operator.appeal(request, last);
       const { past } = await progressNow(await harness.reader(), request.id);
       assert.equal(past[0]?.appellant, operator.account);
@@ -182,7 +164,7 @@ describe("chain: money at the oracle", () => {
   });
 
   it("SE13: finalizing sends enough gas for a first credit, which an estimate at gas price zero misses", async () => {
-    const operator = await operatorOf(17);
+    const operator = await harness.operator(17);
     const terms = { currency: "token", appeals: 1, fee: 26n * ONE } as const;
     const { request, awaited, certificate } = await drawnFor(operator, terms);
     const [reader, writer] = [await harness.reader(), await harness.writer(0)];

@@ -24,7 +24,7 @@ import { createChainReader } from "../../agents/adapters/chain/reader.ts";
 import { createChainWriter } from "../../agents/adapters/chain/writer.ts";
 import { readChainTerms } from "../../agents/adapters/chain/terms.ts";
 import { keysFromPrivateKey, type Keys } from "../../agents/adapters/keystore/keys.ts";
-import { UNBOUNDED } from "../../agents/ports/chain.ts";
+import { UNBOUNDED, type OperatorActions } from "../../agents/ports/chain.ts";
 import { keccak256, utf8, hexToBytes } from "../../agents/core/encoding/bytes.ts";
 import type { Address, Hex, Ppm, RequestId } from "../../agents/core/types.ts";
 import { loadArtifacts } from "../../agents/adapters/artifacts/artifacts.ts";
@@ -71,6 +71,10 @@ export interface NodeHarness extends ChainHarness {
     readonly oracle: Address;
     readonly registry: Address;
   };
+  /** What the account of this number does, through the proxy. */
+  operator(index: number): Promise<OperatorActions>;
+  /** Gives an account tokens. */
+  fund(account: Address, amount: bigint): Promise<void>;
   /** Client that talks to the node without the proxy. */
   readonly client: ReturnType<typeof createClient>;
   /** Sends a transaction of account 0 and waits for it. */
@@ -152,6 +156,14 @@ async function setUp(chain: LocalChain, agents: Agents): Promise<NodeHarness> {
     client,
     ...tools,
     keys: agents.keys,
+    operator: async (index) => {
+      const own = accounts[index];
+      if (own === undefined) throw new Error(`the local chain has no account ${index}`);
+      return createOperatorActions({ ...options, account: own, receiptPollMs: 20 });
+    },
+    fund: async (to, amount) => {
+      await tools.execute(deployment.token, token.abi, "mint", [to, amount]);
+    },
     reader: ({ finalityDepth = 0 } = {}) => readerOf(finalityDepth),
     writer: madeOnce((index) =>
       createChainWriter({ ...options, account: accounts[index + 1] ?? account, receiptPollMs: 20 }),

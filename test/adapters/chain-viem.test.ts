@@ -3,7 +3,6 @@ import { after, before, beforeEach, describe, it } from "node:test";
 
 import { parseTransaction, toHex } from "viem";
 import { agentRegistryAbi, decisionOracleAbi } from "@conclave/contracts/abi";
-import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { possessionDigest, provePossession } from "../../agents/adapters/chain/possession.ts";
 import { createChainReader } from "../../agents/adapters/chain/reader.ts";
 import { createChainWriter } from "../../agents/adapters/chain/writer.ts";
@@ -11,7 +10,6 @@ import { keysFromPrivateKey } from "../../agents/adapters/keystore/keys.ts";
 import { hexToBytes, keccak256, utf8 } from "../../agents/core/encoding/bytes.ts";
 import { packTerms } from "../../agents/core/encoding/words.ts";
 import type { Address, AgentId, Ppm, Terms } from "../../agents/core/types.ts";
-import type { OperatorActions } from "../../agents/ports/chain.ts";
 import { MIN_UNBONDING_SECONDS } from "../../scripts/deploy/settings.ts";
 import { createNodeHarness, ONE, requestedIn, testKeys, type NodeHarness } from "./chain-node.ts";
 import { asked, drawn } from "./chain-questions.ts";
@@ -35,24 +33,7 @@ describe("chain: viem", () => {
   });
 
   const poll = { finalityDepth: 0, pollIntervalMs: 25 };
-  const operatorOf = (index: number): Promise<OperatorActions> => {
-    const account = harness.accounts[index];
-    assert.ok(account !== undefined);
-    return createOperatorActions({ ...harness.options, account, receiptPollMs: 20 });
-  };
   const termsOf = (change: Partial<Terms> = {}): Terms => defaultTerms({ fee: ONE, protocol: 1, ...change });
-  const fund = async (account: Address, amount: bigint): Promise<void> => {
-    const abi = [
-      {
-        type: "function",
-        name: "mint",
-        inputs: [{ type: "address" }, { type: "uint256" }],
-        outputs: [],
-        stateMutability: "nonpayable",
-      },
-    ] as const;
-    await harness.execute(harness.deployment.token, abi, "mint", [account, amount]);
-  };
 
   describe("start", () => {
     it("names both chain ids when they differ", async () => {
@@ -330,7 +311,7 @@ describe("chain: viem", () => {
 
   describe("operator", () => {
     it("registers with a permit in one transaction; events and contract agree", async () => {
-      const operator = await operatorOf(9);
+      const operator = await harness.operator(9);
       const signer = keysFromPrivateKey(hexToBytes(keccak256(utf8("a fifth agent"))));
       const possession = provePossession(signer, { ...harness.options, operator: operator.account });
       const registration = {
@@ -341,7 +322,7 @@ describe("chain: viem", () => {
         commission: 50_000 as Ppm,
       };
       await rejects(operator.register({ ...registration, stake: ONE }), "STAKE_MISSING");
-      await fund(operator.account, 20n * ONE);
+      await harness.fund(operator.account, 20n * ONE);
       await rejects(operator.register({ ...registration, stake: 1n }), "STAKE_MISSING", "StakeBelowMinimum");
       await rejects(
         operator.register({
@@ -397,8 +378,8 @@ describe("chain: viem", () => {
     });
 
     it("refuses bad questions before anything is approved", async () => {
-      const operator = await operatorOf(11);
-      await fund(operator.account, 5n * ONE);
+      const operator = await harness.operator(11);
+      await harness.fund(operator.account, 5n * ONE);
       await rejects(operator.request(termsOf({ protocol: 99 }), "Who?"), "PROTOCOL_UNKNOWN");
       await rejects(operator.request(termsOf(), "?".repeat(8_193)), "QUESTION_TOO_LONG");
       await rejects(operator.request(termsOf(), ""), "TERMS_INVALID");
@@ -408,7 +389,7 @@ describe("chain: viem", () => {
     });
 
     it("tells an unknown agent from a foreign one", async () => {
-      const operator = await operatorOf(12);
+      const operator = await harness.operator(12);
       await rejects(operator.startUnbonding(999 as AgentId, 1n), "AGENT_NOT_REGISTERED", "UnknownAgent");
       await rejects(operator.startUnbonding(1 as AgentId, 1n), "STAKE_MISSING", "InsufficientShares");
       await rejects(operator.setEndpoint(1 as AgentId, []), "CHAIN_REVERTED", "NotOperator");
