@@ -30,7 +30,30 @@ function problemOf(flaw: Flaw | null, field: keyof Draft): string | null {
   return flaw?.field === field ? flaw.problem : null;
 }
 
-function KindFields({ draft, change, flaw }: Props): ReactElement {
+interface NumberProps extends Props {
+  readonly field:
+    "options" | "decimals" | "tolerance" | "committeeSize" | "hours" | "appeals" | "retries" | "delay" | "finality";
+  /** Whether a number with a point may be typed. */
+  readonly inputMode: "numeric" | "decimal";
+  readonly hint?: string;
+}
+
+/** A field for a number. */
+function NumberField({ draft, change, flaw, field, ...look }: NumberProps): ReactElement {
+  return (
+    <Field
+      name={field}
+      label={LABELS[field]}
+      value={draft[field]}
+      onChange={(value) => change({ [field]: value })}
+      problem={problemOf(flaw, field)}
+      {...look}
+    />
+  );
+}
+
+function KindFields(props: Props): ReactElement {
+  const { draft, change } = props;
   return (
     <div className="columns">
       <Choice
@@ -39,52 +62,19 @@ function KindFields({ draft, change, flaw }: Props): ReactElement {
         options={Object.entries(KINDS).map(([kind, { name }]) => [kind, name])}
         onChange={(kind) => change({ kind: kind as Draft["kind"] })}
       />
-      {hasOptions(draft.kind) && (
-        <Field
-          name="options"
-          label={LABELS.options}
-          inputMode="numeric"
-          value={draft.options}
-          onChange={(options) => change({ options })}
-          problem={problemOf(flaw, "options")}
-        />
-      )}
+      {hasOptions(draft.kind) && <NumberField {...props} field="options" inputMode="numeric" />}
       {draft.kind === "number" && (
         <>
-          <Field
-            name="decimals"
-            label={LABELS.decimals}
-            inputMode="numeric"
-            value={draft.decimals}
-            onChange={(decimals) => change({ decimals })}
-            problem={problemOf(flaw, "decimals")}
-          />
-          <Field
-            name="tolerance"
-            label={LABELS.tolerance}
-            inputMode="decimal"
-            value={draft.tolerance}
-            onChange={(tolerance) => change({ tolerance })}
-            problem={problemOf(flaw, "tolerance")}
-          />
+          <NumberField {...props} field="decimals" inputMode="numeric" />
+          <NumberField {...props} field="tolerance" inputMode="decimal" />
         </>
       )}
     </div>
   );
 }
 
-function TermFields({ draft, change, flaw }: Props): ReactElement {
-  const number = (field: "committeeSize" | "appeals" | "retries" | "hours", hint: string): ReactElement => (
-    <Field
-      name={field}
-      label={LABELS[field]}
-      hint={hint}
-      inputMode="decimal"
-      value={draft[field]}
-      onChange={(value) => change({ [field]: value })}
-      problem={problemOf(flaw, field)}
-    />
-  );
+function TermFields(props: Props): ReactElement {
+  const { draft, change } = props;
   return (
     <div className="columns terms">
       <Choice
@@ -94,7 +84,7 @@ function TermFields({ draft, change, flaw }: Props): ReactElement {
         onChange={(protocol) => change({ protocol: protocol as ProtocolId })}
         hint="How the seats argue."
       />
-      {number("committeeSize", "4 to 64 agents, drawn by stake.")}
+      <NumberField {...props} field="committeeSize" inputMode="decimal" hint="4 to 64 agents, drawn by stake." />
       <Choice
         label={LABELS.assurance}
         value={draft.assurance}
@@ -105,9 +95,19 @@ function TermFields({ draft, change, flaw }: Props): ReactElement {
         onChange={(assurance) => change({ assurance: assurance as Draft["assurance"] })}
         hint="How many seats must accept the answer."
       />
-      {number("hours", "0.5 to 168, and as long for an appeal.")}
-      {number("appeals", "0 to 3. With one, the answer is provisional for a while.")}
-      {number("retries", "0 to 3 committees in place of one that fails.")}
+      <NumberField {...props} field="hours" inputMode="decimal" hint="0.5 to 168, and as long for an appeal." />
+      <NumberField
+        {...props}
+        field="appeals"
+        inputMode="decimal"
+        hint="0 to 3. With one, the answer is provisional for a while."
+      />
+      <NumberField
+        {...props}
+        field="retries"
+        inputMode="decimal"
+        hint="0 to 3 committees in place of one that fails."
+      />
       <Choice
         label={LABELS.currency}
         value={draft.currency}
@@ -121,7 +121,8 @@ function TermFields({ draft, change, flaw }: Props): ReactElement {
   );
 }
 
-function ConditionFields({ draft, change, flaw }: Props): ReactElement {
+function ConditionFields(props: Props): ReactElement {
+  const { draft, change, flaw } = props;
   return (
     <>
       <Field
@@ -134,22 +135,11 @@ function ConditionFields({ draft, change, flaw }: Props): ReactElement {
         hint="At most 4. Each agent reads them with its own eyes, and its answer must quote them: https:// pages and values, eip155: calls, CIDs of documents, or search: and words."
       />
       <div className="columns terms">
-        <Field
-          name="delay"
-          label={LABELS.delay}
-          inputMode="decimal"
-          value={draft.delay}
-          onChange={(delay) => change({ delay })}
-          problem={problemOf(flaw, "delay")}
-          hint="0 to 720. The wait takes one of the retries."
-        />
-        <Field
-          name="finality"
-          label={LABELS.finality}
+        <NumberField {...props} field="delay" inputMode="decimal" hint="0 to 720. The wait takes one of the retries." />
+        <NumberField
+          {...props}
+          field="finality"
           inputMode="numeric"
-          value={draft.finality}
-          onChange={(finality) => change({ finality })}
-          problem={problemOf(flaw, "finality")}
           hint="0: a decision waits for an appeal. Else a less sure one calls a larger committee by itself; allow an appeal."
         />
         <Choice
