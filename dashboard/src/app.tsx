@@ -8,11 +8,15 @@ import { findSettings, forgetSettings, keepSettings } from "./settings/stored.ts
 import { WalletMenu } from "./wallet/wallet-menu.tsx";
 import { DashboardProvider } from "./dashboard.tsx";
 
-const DecisionPage = lazy(async () => ({ default: (await import("./decision/decision-page.tsx")).DecisionPage }));
+const decisionPage = async () => ({ default: (await import("./decision/decision-page.tsx")).DecisionPage });
+const DecisionPage = lazy(decisionPage);
 const AskPage = lazy(async () => ({ default: (await import("./ask/ask-page.tsx")).AskPage }));
 const AgentsPage = lazy(async () => ({ default: (await import("./agents/agents-page.tsx")).AgentsPage }));
 const FaultsPage = lazy(async () => ({ default: (await import("./faults/faults-page.tsx")).FaultsPage }));
 const AgentPage = lazy(async () => ({ default: (await import("./agents/agent-page.tsx")).AgentPage }));
+
+// A link to a decision does not wait for the settings before its page is loaded.
+if (location.hash.startsWith("#/request/")) void decisionPage().catch(() => undefined);
 
 /** The dashboard: everything below one address, by hash routes. */
 export function App(): ReactElement {

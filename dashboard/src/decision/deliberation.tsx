@@ -18,6 +18,10 @@ interface Props {
   readonly named: string | null;
 }
 
+const verifier = () => import("../../../sdk/src/verify/index.ts");
+// It loads while the chain is read.
+void verifier().catch(() => undefined);
+
 /** Messages that are read before the page says how many. Most transcripts have fewer. */
 const SHOWN_EACH = 100;
 
@@ -31,7 +35,7 @@ export function Deliberation({ requestId, decision, committee, named }: Props): 
     enabled: hasGateway,
     staleTime: Infinity,
     queryFn: async ({ signal }) => {
-      const { readTranscript } = await import("../../../sdk/src/verify/index.ts");
+      const { readTranscript } = await verifier();
       const blocks = settings.gateways.map((gateway) => ({ gateway }));
       const onProgress = (step: string, done: number, total: number): void => {
         if (step === "messages" && done % SHOWN_EACH === 0) setProgress(`${done} of ${plural(total, "message")}`);
