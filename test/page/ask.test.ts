@@ -126,13 +126,20 @@ describe("page: asking", () => {
 
   it("loses nothing in a reload: neither what is typed nor what is sent and not mined yet", async (context) => {
     let isMined = false;
+    let isAway = false;
     const routes = (page: Page): Promise<unknown> =>
       page.route(`${world.rpcUrl}/**`, (route) => {
+        if (isAway) return route.abort();
         const { id, method } = (route.request().postDataJSON() ?? {}) as RpcCall & { readonly id: number };
         const isHidden = !isMined && method === "eth_getTransactionReceipt";
         return isHidden ? route.fulfill({ json: { jsonrpc: "2.0", id, result: null } }) : route.continue();
       });
-    const { page } = await visit(context, world, { route: "/ask", wallet: { account: 3 }, routes });
+    const { page } = await visit(context, world, {
+      route: "/ask",
+      wallet: { account: 3 },
+      routes,
+      expects: /ERR_FAILED/,
+    });
     await connectWallet(page);
     await page.getByLabel("Question").fill("Is 12 a prime number?");
     await page.getByLabel("Kind of answer").selectOption("A text");
@@ -146,6 +153,10 @@ describe("page: asking", () => {
     await page.waitForFunction(() => localStorage.getItem("conclave.sent") !== null);
     await page.reload();
     await sees(page, "Your question is sent and waits for the chain.");
+    isAway = true;
+    await sees(page, "The node of the chain does not answer");
+    isAway = false;
+    await page.getByText("The node of the chain does not answer").waitFor({ state: "detached" });
     isMined = true;
     await page.getByRole("heading", { level: 1, name: "Is 12 a prime number?" }).waitFor();
     await page.getByRole("link", { name: "Ask" }).click();

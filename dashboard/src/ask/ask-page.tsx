@@ -4,6 +4,7 @@ import { useLocation } from "wouter";
 import type { Asked, AskedTerms, Quote } from "../../../sdk/src/index.ts";
 import { Field } from "../shared/field.tsx";
 import { price } from "../shared/format.ts";
+import { NodeAway } from "../shared/node-away.tsx";
 import { Trouble } from "../shared/trouble.tsx";
 import { useSending } from "../wallet/use-sending.ts";
 import { WalletList } from "../wallet/wallet-menu.tsx";
@@ -111,6 +112,7 @@ function AskForm({ onAsked, onFailed }: FormProps): ReactElement {
         </p>
       )}
       <Payer isReady={terms !== null && fee !== undefined && untold === null} isSending={ask.isSending} />
+      {ask.isSending && <NodeAway />}
       <SendTrouble error={ask.error} />
       {terms !== null && <Programs question={draft.question} sources={sources} terms={terms} />}
     </form>

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import type { Asked } from "../../../sdk/src/index.ts";
+import { NodeAway } from "../shared/node-away.tsx";
 import { Trouble } from "../shared/trouble.tsx";
 import { useDashboard } from "../dashboard.tsx";
 
@@ -31,6 +32,7 @@ export function Waiting({ hash, onAsked, onForget }: Props): ReactElement {
         <p className="small">
           Transaction <span className="mono">{hash}</span>
         </p>
+        {waiting.isFetching && <NodeAway />}
         {waiting.error !== null && <Trouble error={waiting.error} onRetry={() => void waiting.refetch()} />}
         <div className="row">
           <button type="button" onClick={onForget}>
