@@ -16,6 +16,7 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   cli: "devnet/cli.ts",
   agent: "agents/cli/main.ts",
   "audit-worker": "agents/cli/verify/audit-worker.ts",
+  "extract-process": "agents/adapters/source-reader/extract-process.ts",
   "extract-worker": "agents/adapters/source-reader/extract-worker.ts",
   "llama-worker": "agents/adapters/models/llama-worker.ts",
   "llama-probe-worker": "agents/adapters/models/llama-probe-worker.ts",

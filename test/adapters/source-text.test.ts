@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { failureOfThread } from "../../agents/adapters/source-reader/extract.ts";
+import { failureOfThread } from "../../agents/adapters/source-reader/extract-thread.ts";
 import { EXTRACTORS, extractorFor } from "../../agents/adapters/source-reader/extraction.ts";
 import { readJson } from "../../agents/adapters/source-reader/json-text.ts";
 import { ReadingError } from "../../agents/adapters/source-reader/failure.ts";

@@ -16,7 +16,7 @@ async function extraction(job: ExtractionJob): Promise<Extraction> {
     return { title: shortened(title), text: shortened(text) };
   } catch (error) {
     if (!(error instanceof ReadingError)) throw error;
-    return { reason: error.reason, detail: error.message } as Extraction;
+    return { reason: error.reason, detail: error.message };
   }
 }
 

@@ -1,42 +1,30 @@
-import { Worker, type WorkerOptions } from "node:worker_threads";
+import { fork } from "node:child_process";
+import { fileURLToPath } from "node:url";
 import type { Extraction, ExtractionJob } from "./extraction.ts";
 import { ReadingError } from "./failure.ts";
 
-/** EV10: bounds of the thread; a body that needs more is not read. */
-const LIMITS: NonNullable<WorkerOptions["resourceLimits"]> = {
-  maxOldGenerationSizeMb: 160,
-  maxYoungGenerationSizeMb: 32,
-  stackSizeMb: 4,
-};
-
-/** EV14: bytes outside the heap, which V8 does not bound: decompressed streams of a PDF. */
-const MAX_BUFFERS = 100_000_000;
-const WATCH_MS = 10;
-
-/** EV10: makes the text of a body in a thread of its own, which ends with it. Throws a ReadingError, or the signal's reason. */
+/** EV10: makes the text of a body in a process of its own, which ends with it. Throws a ReadingError, or the signal's reason. */
 export async function extract(
   job: ExtractionJob,
   timeoutMs: number,
   signal: AbortSignal,
 ): Promise<{ title: string; text: string }> {
-  const worker = new Worker(new URL("./extract-worker.ts", import.meta.url), {
-    workerData: job,
-    resourceLimits: LIMITS,
+  const child = fork(fileURLToPath(new URL("./extract-process.ts", import.meta.url)), [], {
+    execArgv: [],
     env: {},
+    serialization: "advanced",
+    stdio: ["ignore", "ignore", "ignore", "ipc"],
   });
   const { promise, resolve, reject } = Promise.withResolvers<Extraction>();
   const inTime = AbortSignal.timeout(timeoutMs);
   const ended = AbortSignal.any([signal, inTime]);
   const stop = (): void => reject(ended.reason as Error);
   ended.addEventListener("abort", stop, { once: true });
-  worker.once("message", resolve);
-  worker.once("error", (error: unknown) => reject(failureOfThread(error)));
-  const measure = async (): Promise<void> => {
-    if ((await buffersOf(worker)) > MAX_BUFFERS)
-      reject(new ReadingError("too-large", `the text takes more than ${MAX_BUFFERS} bytes of buffers`));
-  };
-  const watch = setInterval(() => void measure(), WATCH_MS);
-  worker.once("exit", () => reject(new ReadingError("unreachable", "the thread that makes the text ended")));
+  child.once("message", resolve);
+  child.once("error", (error) => reject(unmade(error.message)));
+  child.once("exit", (code, killedBy) => reject(failureOfEnd(killedBy ?? `exit ${code}`)));
+  // A send to a process that just ended fails; its end settles the reading.
+  child.send(job, () => {});
   try {
     const made = await promise;
     if ("reason" in made) throw new ReadingError(made.reason, made.detail);
@@ -46,29 +34,21 @@ export async function extract(
     if (inTime.aborted) throw new ReadingError("timeout", `the text is not made within ${timeoutMs} ms`);
     throw error;
   } finally {
-    clearInterval(watch);
     ended.removeEventListener("abort", stop);
-    await worker.terminate();
+    child.kill("SIGKILL");
   }
 }
 
-/** 0 before the thread runs and after its end. */
-async function buffersOf(worker: Worker): Promise<number> {
-  return worker.getHeapStatistics().then(
-    ({ external_memory: bytes }) => bytes,
-    () => 0,
-  );
+/** Signals by which V8 ends a process that asks for more memory than it may have. */
+const OUT_OF_MEMORY = new Set(["SIGABRT", "SIGTRAP", "SIGILL"]);
+
+/** EV12: what ended the process. */
+function failureOfEnd(how: string): ReadingError {
+  return OUT_OF_MEMORY.has(how)
+    ? new ReadingError("too-large", `the text takes more memory than it may (${how})`)
+    : unmade(how);
 }
 
-/** Codes of errors of the machine, such as no thread or no file any more. They say nothing about the source. */
-const LOCAL = /^(?:ERR_WORKER_.*|ERR_MODULE_.*|E[A-Z0-9]+)$/;
-
-/** EV12: what ended the thread. */
-export function failureOfThread(error: unknown): ReadingError {
-  const { code, message } = error as NodeJS.ErrnoException;
-  if (code === "ERR_WORKER_OUT_OF_MEMORY")
-    return new ReadingError("too-large", `the text takes more than ${LIMITS.maxOldGenerationSizeMb} MiB to make`);
-  return LOCAL.test(code ?? "")
-    ? new ReadingError("unreachable", `no thread makes the text (${code})`)
-    : new ReadingError("undecodable", `the text cannot be made (${code ?? message})`);
+function unmade(how: string): ReadingError {
+  return new ReadingError("unreachable", `no process makes the text (${how})`);
 }

@@ -1,4 +1,4 @@
-import type { Extractor } from "../../core/sources/snapshot.ts";
+import type { Extractor, ReadingFailure } from "../../core/sources/snapshot.ts";
 
 /** EV10: how the text of a body is made, by its media type. A version changes when the text that it makes of a body may change. */
 export const EXTRACTORS = {
@@ -19,7 +19,7 @@ export function extractorFor(mediaType: string): ExtractorKind | null {
   return isText ? "plain" : null;
 }
 
-/** What the thread of an extraction gets. */
+/** What the process of an extraction gets. */
 export interface ExtractionJob {
   readonly kind: ExtractorKind;
   readonly body: Uint8Array;
@@ -29,8 +29,4 @@ export interface ExtractionJob {
 
 /** What it makes of it. */
 export type Extraction =
-  | { readonly title: string; readonly text: string }
-  | {
-      readonly reason: "too-large" | "not-text" | "undecodable" | "no-such-value";
-      readonly detail: string;
-    };
+  { readonly title: string; readonly text: string } | { readonly reason: ReadingFailure; readonly detail: string };
