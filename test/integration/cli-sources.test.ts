@@ -27,6 +27,9 @@ const rulesPage: Handler = ({ headers }, response) => {
 
 const call = (chainId: number): string => `eip155:${chainId}:0x${"ab".repeat(20)}:f()(uint256)`;
 
+/** A pointer that points nowhere, a block that is not there, and a chain without an RPC. */
+const UNREADABLE = ["https://api.test/rates#/1/price", `${call(31_337)}@99999999`, `${call(10)}@1`] as const;
+
 let world: CliWorld;
 let asker: Address;
 
@@ -105,14 +108,21 @@ describe("sources from the command line", () => {
           assert.deepEqual([asked.code, asked.value["answer"]], [0, "yes"], JSON.stringify(asked.value));
           assert.ok(String(asked.value["question"]).endsWith(`\n${line}`));
         }
+        // What cannot be read is not paid for, unless the asker says so.
+        const untouched = await spent();
+        for (const source of UNREADABLE) {
+          const { code, message } = await world.failure(...asking("--protocol", "mbft", "--source", source));
+          assert.deepEqual([code, message.includes(source)], ["SOURCE_UNREADABLE", true], message);
+        }
+        assert.equal(await spent(), untouched);
         // PY6: what cannot be read costs the asker as much as an answer, half of it where the committee hangs, and each time it is told why.
         const undecided: string[] = [];
         for (const [source, status, why] of [
-          ["https://api.test/rates#/1/price", "unanswerable", /read by 0 of 4 seats \(no-such-value\)/],
-          [`${call(31_337)}@99999999`, "tooEarly", /read by 0 of 4 seats \(not-there\)/],
-          [`${call(10)}@1`, "hung", /read by 0 of 4 seats \(no-rpc\)/],
+          [UNREADABLE[0], "unanswerable", /read by 0 of 4 seats \(no-such-value\)/],
+          [UNREADABLE[1], "tooEarly", /read by 0 of 4 seats \(not-there\)/],
+          [UNREADABLE[2], "hung", /read by 0 of 4 seats \(no-rpc\)/],
         ] as const) {
-          const terms = ["--protocol", "mbft", "--fee", "1", "--retries", "0"];
+          const terms = ["--protocol", "mbft", "--fee", "1", "--retries", "0", "--unread"];
           const { value } = await world.json(...asking(...terms, "--source", source));
           assert.equal(value["status"], status);
           assert.match((value["why"] as readonly string[]).join("\n"), why);

@@ -12,6 +12,7 @@ import { unequalWeights } from "./capture.ts";
 import { whyUndecided } from "./why-undecided.ts";
 import type { CommandSpec } from "../shared/command.ts";
 import { rows, type Row } from "../shared/output.ts";
+import { requireReadable } from "./read-first.ts";
 import { readSources } from "./question-sources.ts";
 import { reportRequest } from "../shared/request-report.ts";
 import { securityOf, sharedModel, securityRows, toyModel } from "./security.ts";
@@ -25,6 +26,7 @@ interface Options extends AccountFlags, TermsFlags {
   readonly dryRun?: true;
   readonly wait?: true;
   readonly source?: readonly string[];
+  readonly unread?: true;
 }
 
 export const request: CommandSpec<Options> = {
@@ -33,6 +35,7 @@ export const request: CommandSpec<Options> = {
     'conclave request --question "What first? (A) levee (B) pumps (C) alarms (D) maps" --kind policies --options 4\n' +
     'conclave request --question "Is 720 more than 500?" --kind boolean --appeals 1 --currency native --fee 0.05\n' +
     'conclave request --question "Is 720 more than 500?" --kind boolean --appeals 1 --finality 95\n' +
+    'conclave request --question "What is the rate?" --kind number --decimals 4 --source "https://api.example.com/v1#/rate"\n' +
     'conclave request --question "Is 720 more than 500?" --kind boolean --security secured --assurance high --appeals 2 --dry-run',
   options: [
     { flags: "--question <text>", description: `at most ${limits.questionBytes} bytes`, required: true },
@@ -42,6 +45,11 @@ export const request: CommandSpec<Options> = {
       flags: "--source <source...>",
       description:
         "what answers must quote, under a byzantine protocol: https:// pages and values, eip155: calls, CIDs, or files, which are handed to the agents until the decision (waits for it)",
+    },
+    {
+      flags: "--unread",
+      description:
+        "do not read pages and calls before they are paid for (default: they are read, unless there is a --delay)",
     },
     { flags: "--dry-run", description: "only show the fee, and what the request would secure" },
     { flags: "--wait", description: "show progress until the decision is final" },
@@ -70,6 +78,9 @@ export const request: CommandSpec<Options> = {
     const secured = securityRows(terms, security, chainTerms.stakeToken);
     if (options.dryRun === true) return { json: { fee: terms.fee, security }, text: rows([feeRow, ...secured]) };
     for (const [name, value] of secured) tell(`${name} ${value}`);
+    // What is asked about later need not be there now.
+    if (options.unread !== true && terms.delay === 0)
+      await requireReadable(sources.question, source, options.dir, host);
     const keys = await openAccount(options, host);
     if (subscriptionId === 0) {
       const payment = { what: "fee", amount: terms.fee, currency: terms.currency };

@@ -29,6 +29,7 @@ export const wayOut: Readonly<Record<ErrorCode, string>> = {
   PROTOCOL_UNKNOWN: "choose one of the protocols that the message lists",
   QUESTION_TOO_LONG: "shorten the question",
   TERMS_INVALID: "correct the term that the message names",
+  SOURCE_UNREADABLE: "do what the message says; `conclave source read SOURCE` shows what an agent would read",
   REQUEST_UNKNOWN: "check the request id and the oracle's address",
   SUBSCRIPTION_UNKNOWN: "check the number, or create one with `conclave subscription create`",
   CANCEL_IMPOSSIBLE: "see `conclave decision`: only who asked can cancel, some blocks before the committee is known",

@@ -1,0 +1,65 @@
+import { resolve } from "node:path";
+import { sourcesConfigSchema, type SourcesConfig } from "../../adapters/source-reader/config.ts";
+import { openSourceReader } from "../../adapters/source-reader/reader.ts";
+import { blockMissing } from "../../adapters/ipfs/block.ts";
+import type { ReaderOptions } from "../../adapters/chain/reader.ts";
+import { ConclaveError } from "../../core/errors.ts";
+import { sourcesOf } from "../../core/sources/named.ts";
+import type { ReadingFailure } from "../../core/sources/snapshot.ts";
+import { parseSource, type Source } from "../../core/sources/source.ts";
+import type { CliHost } from "../shared/command.ts";
+import { CONFIG_FILE, loadAgentConfig, withOwnRpc } from "../shared/config.ts";
+import { printable } from "../shared/output.ts";
+
+/** What the asker can do about a source that is not read, beside asking all the same. */
+const WAYS: Partial<Record<ReadingFailure, string>> = {
+  "no-rpc": "name an agent's folder whose config has an RPC of the chain (--dir)",
+  "no-such-value": "correct the JSON pointer, or the call",
+  "not-final": "name a block that is final, or ask later",
+  "not-there": "name a block that is final, or let the committee wait (--delay)",
+  "blocked-address": "name a public host; an agent's folder may name hosts of its own (--dir)",
+};
+
+/**
+ * Reads the pages and calls that a question names, as an agent would, before anything is paid. Documents are handed out or held by agents, and a search
+ * is a matter of each agent's tool. Throws SOURCE_UNREADABLE.
+ */
+export async function requireReadable(
+  question: string,
+  chain: Pick<ReaderOptions, "chainId" | "rpcUrl">,
+  dir: string | undefined,
+  host: CliHost,
+): Promise<void> {
+  const sources = sourcesOf(question).flatMap(readable);
+  if (sources.length === 0) return;
+  const reader = await openSourceReader({
+    config: await configOf(chain, dir, host),
+    store: { get: (digest) => Promise.reject(blockMissing(digest, 0)) },
+    environment: host.environment,
+  });
+  for (const source of sources) {
+    const reading = await reader.read(source, host.signal);
+    if (reading.kind === "read") continue;
+    const { reason, detail } = reading;
+    const way = WAYS[reason];
+    throw new ConclaveError(
+      "SOURCE_UNREADABLE",
+      `Ask the question: source = ${source.text} cannot be read from here (${reason}): ${printable(detail)}; ${way === undefined ? "" : `${way}, or `}ask all the same with --unread; nothing was paid`,
+      { field: "source", value: source.text, reason },
+    );
+  }
+}
+
+function readable(text: string): readonly Source[] {
+  const parsed = parseSource(text);
+  return "source" in parsed && (parsed.source.kind === "page" || parsed.source.kind === "call") ? [parsed.source] : [];
+}
+
+async function configOf(
+  { chainId, rpcUrl }: Pick<ReaderOptions, "chainId" | "rpcUrl">,
+  dir: string | undefined,
+  host: CliHost,
+): Promise<SourcesConfig> {
+  if (dir !== undefined) return withOwnRpc(await loadAgentConfig(resolve(host.cwd, dir, CONFIG_FILE)));
+  return sourcesConfigSchema.parse({ rpcUrls: { [String(chainId)]: rpcUrl } });
+}
