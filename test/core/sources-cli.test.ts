@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import type { CliHost } from "../../agents/cli/shared/command.ts";
-import { readSources } from "../../agents/cli/request/question-sources.ts";
+import { readSources, strayAddress } from "../../agents/cli/request/question-sources.ts";
 import { requireTakers } from "../../agents/cli/request/terms.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { sourcesOf } from "../../agents/core/sources/named.ts";
@@ -53,6 +53,13 @@ describe("sources: from the command line", () => {
     assert.match(await refusal("Why?", "http://example.com/"), /read by https only/);
     assert.match(await refusal("Why?", "https://10.0.0.1/"), /is an address/);
     assert.match(await refusal("Why?", page, page), /names a source twice/);
+  });
+
+  it("SG1: warns of an address in the last line that names no source", () => {
+    for (const last of ["sources: https://a.test/1", "- source: https://a.test/1", "See EIP155:1:0xab"])
+      assert.match(String(strayAddress(`Why?\n${last}\n`)), /no agent reads the address/, last);
+    for (const text of ["Why?", "Is https://a.test/ up?\nAnswer yes or no.", "Why?\nsource: https://a.test/1"])
+      assert.equal(strayAddress(text), null, text);
   });
 
   it("the lines that name documents count for the question's length", async () => {

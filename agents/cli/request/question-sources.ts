@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { cidString } from "../../core/encoding/cid.ts";
 import { sha256 } from "../../core/encoding/bytes.ts";
 import { limits } from "../../core/limits.ts";
-import { documentBlock, namingSources } from "../../core/sources/named.ts";
+import { documentBlock, namingSources, sourcesOf } from "../../core/sources/named.ts";
 import { parseSource } from "../../core/sources/source.ts";
 import type { AgentRecord } from "../../ports/chain.ts";
 import { usage } from "../shared/arguments.ts";
@@ -37,6 +37,13 @@ export async function readSources(text: string, sources: readonly string[], host
       return { close: () => store.close() };
     },
   };
+}
+
+/** SG1: an address that stands in the last line, but names no source, gates nothing. Null if there is none. */
+export function strayAddress(question: string): string | null {
+  const last = question.trimEnd().split("\n").at(-1) ?? "";
+  if (sourcesOf(question).length > 0 || !/https:\/\/|eip155:/i.test(last)) return null;
+  return "no agent reads the address in the question's last line: it names a source only if you give it with --source";
 }
 
 /** EV1: true if the text names a source and no file. Throws USAGE for an address that names none. */

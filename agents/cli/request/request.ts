@@ -13,7 +13,7 @@ import { whyUndecided } from "./why-undecided.ts";
 import type { CommandSpec } from "../shared/command.ts";
 import { rows, type Row } from "../shared/output.ts";
 import { requireReadable } from "./read-first.ts";
-import { readSources } from "./question-sources.ts";
+import { readSources, strayAddress } from "./question-sources.ts";
 import { reportRequest } from "../shared/request-report.ts";
 import { securityOf, sharedModel, securityRows, toyModel } from "./security.ts";
 import { invalidTerm, MAX_FEE, termOptions, type TermsFlags } from "./term-options.ts";
@@ -73,8 +73,13 @@ export const request: CommandSpec<Options> = {
       terms.security === "none" ? 0n : chainTerms.appealUnit(terms, host.signal),
     ]);
     const security = securityOf(terms, agents, { appealUnit, minStake: chainTerms.minStake });
-    for (const warning of [sharedModel(agents), toyModel(agents), unequalWeights(terms, security.capture)])
-      if (warning !== null) tell(`warning: ${warning}`);
+    const warnings = [
+      strayAddress(sources.question),
+      sharedModel(agents),
+      toyModel(agents),
+      unequalWeights(terms, security.capture),
+    ];
+    for (const warning of warnings) if (warning !== null) tell(`warning: ${warning}`);
     const secured = securityRows(terms, security, chainTerms.stakeToken);
     if (options.dryRun === true) return { json: { fee: terms.fee, security }, text: rows([feeRow, ...secured]) };
     for (const [name, value] of secured) tell(`${name} ${value}`);
