@@ -207,19 +207,26 @@ function recorded(own: readonly Message[], stage: number): Message | undefined {
   return own.find((message) => recordIn(message)["stage"] === stage);
 }
 
-/** HG4, HG6: the events whose ancestors are there; only where a slot is forked may another event's place stay empty. */
+/**
+ * HG4, HG6: the events whose ancestors are there. Only in a forked slot may another event's place stay empty; what follows in the line of
+ * an event that is left out there is dead, and no parent.
+ */
 function placedIn(messages: readonly Message[]): readonly Message[] {
-  const placed = new Set<string>();
+  const [placed, dead] = [new Set<string>(), new Set<string>()];
+  const all = new Set(messages.map(({ header }) => nameOf(header)));
   const slots = messages.map(({ header: { seat, round } }) => JSON.stringify([seat, round]));
   const isForked = ({ seat, sequence }: Fields): boolean => {
     const slot = JSON.stringify([seat, sequence]);
     return slots.indexOf(slot) !== slots.lastIndexOf(slot);
   };
-  for (let count = -1; count !== placed.size;) {
-    count = placed.size;
+  for (let count = -1; count !== placed.size + dead.size;) {
+    count = placed.size + dead.size;
     for (const message of messages) {
+      const { seat, round } = message.header;
       const { self, other } = parentsOf(message);
-      const isOtherThere = other === null || placed.has(other.name) || isForked(other.ref);
+      const isCut = self !== null && !all.has(self) && isForked({ seat, sequence: round - 1 });
+      if (self !== null && (isCut || dead.has(self))) dead.add(nameOf(message.header));
+      const isOtherThere = other === null || placed.has(other.name) || dead.has(other.name) || isForked(other.ref);
       if ((self === null || placed.has(self)) && isOtherThere) placed.add(nameOf(message.header));
     }
   }
