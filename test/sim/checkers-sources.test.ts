@@ -4,7 +4,7 @@ import { decodeMessage } from "../../agents/core/encoding/transcript.ts";
 import type { PayloadMap } from "../../agents/core/protocol.ts";
 import type { Decision, SeatIndex } from "../../agents/core/types.ts";
 import { checkers, violationsIn, type CheckerName } from "../../sim/checkers/index.ts";
-import { SOURCE_FAULTS } from "../../sim/options.ts";
+import { BYZANTINE_KINDS, FAULTS, SOURCE_FAULTS } from "../../sim/options.ts";
 import { createPlan } from "../../sim/plan.ts";
 import type { SeatTrace, Trace } from "../../sim/trace.ts";
 import { runWorld } from "../../sim/world.ts";
@@ -115,4 +115,13 @@ describe("checkers of a hashgraph with sources", () => {
     const plan = createPlan({ ...options, kind: "boolean", errorPpm: 0, sources: SOURCE_FAULTS }, 41_000_812);
     assert.deepEqual(violationsIn(await runWorld(plan)), []);
   });
+});
+
+describe("checkers of worlds with sources: a forker with three faces", () => {
+  for (const seed of [41_005_227, 41_009_767])
+    it(`HG6: what follows on the third face counts for nobody, and no other event waits for it: seed ${seed}`, async () => {
+      const options = { protocol: "hashgraph", n: 4, byzantine: 1, faults: FAULTS, byzantineKinds: BYZANTINE_KINDS };
+      const trace = await runWorld(createPlan({ ...options, errorPpm: 0, sources: SOURCE_FAULTS }, seed));
+      assert.deepEqual(violationsIn(trace), []);
+    });
 });
