@@ -39,10 +39,10 @@ export function chainEvidenceSuite(name: string, createHarness: () => Promise<Ch
     };
     /** Submits the proof and checks that its agent loses a tenth of its stake, rounded up. */
     const slashes = async (proof: EquivocationProof, read: () => Promise<RequestRecord>): Promise<void> => {
-      const before = await stakeOf(proof.agentId);
+      const stake = await stakeOf(proof.agentId);
       const writer = await harness.writer(0);
       assert.notEqual(await writer.submitEvidence(proof, read), "already");
-      assert.equal(await stakeOf(proof.agentId), lessATenth(before));
+      assert.equal(await stakeOf(proof.agentId), lessATenth(stake));
     };
     before(async () => {
       harness = await createHarness();
