@@ -132,6 +132,11 @@ describe("page: proof", () => {
     world.blocks.set(digest, bytes.with(20, (bytes[20] ?? 0) ^ 1));
     const { page } = await visit(context, world, { route: `/request/${argued.requestId}` });
     await sees(page, "The gateway gives other bytes than the transcript's");
+    await sees(page, /^\d+ of \d+ messages can be read: how many seats agree cannot be told from them\./);
+    const tags = await page.locator(".pane .tag").allInnerTexts();
+    assert.ok(tags.length === 4 && tags.every((tag) => ["not read", "answered"].includes(tag)), tags.join());
+    for (const name of ["Agreement", "Votes"]) assert.equal(await page.getByRole("heading", { name }).count(), 0);
+    await sees(page, /^\d+ messages? read, hashes and versions$/);
     await page.getByRole("button", { name: "Prove", exact: true }).click();
     await page.locator(".seal.bad").waitFor();
     assert.match(await page.locator(".seal.bad").innerText(), /^Not proven\s+Nothing is refuted: name another gateway/);
@@ -150,6 +155,7 @@ describe("page: proof", () => {
     context.after(() => world.blocks.set(digest, bytes));
     world.blocks.delete(digest);
     const { page } = await visit(context, world, { route: `/request/${argued.requestId}`, expects: /404/ });
+    await sees(page, /^No message can be read\. Name another gateway/);
     await page.getByRole("button", { name: "Prove", exact: true }).click();
     await sees(page, "Nothing is refuted");
     assert.match(await page.locator(".check.is-failed").innerText(), new RegExp(cidString(digest)));

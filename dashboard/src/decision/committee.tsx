@@ -35,6 +35,7 @@ export function Committee({ update, committee }: Props): ReactElement {
           messages={state.messages}
           decision={null}
           committee={committee}
+          isWhole
           isHashgraph={update.request.terms.protocol === PROTOCOL_CODES.hashgraph}
         />
       )}
