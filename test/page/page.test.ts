@@ -179,6 +179,25 @@ describe("page: proof", () => {
     assert.equal(await page.getByRole("alert").count(), 1);
   });
 
+  it("can be stopped while a gateway keeps it waiting, and begun again", async (context) => {
+    const [gateway] = world.config["gateways"] as readonly string[];
+    let isHanging = true;
+    const { page } = await visit(context, world, {
+      route: `/request/${argued.requestId}`,
+      expects: /ERR_FAILED/,
+      routes: (opened) => opened.route(`${gateway}/**`, (route) => (isHanging ? undefined : route.continue())),
+    });
+    const proof = page.getByRole("region", { name: "Proof" });
+    await proof.getByRole("button", { name: "Prove", exact: true }).click();
+    await proof.getByText("being checked…").waitFor();
+    await proof.getByRole("button", { name: "Stop" }).click();
+    await proof.getByRole("listitem").first().waitFor({ state: "detached" });
+    assert.equal(await proof.getByRole("alert").count(), 0);
+    isHanging = false;
+    await proof.getByRole("button", { name: "Prove", exact: true }).click();
+    await page.locator(".seal.good").waitFor();
+  });
+
   it("asks the next gateway when one has nothing", async (context) => {
     const config = { ...world.config, gateways: ["http://127.0.0.1:9", ...(world.config["gateways"] as string[])] };
     const { page } = await visit(context, world, {
