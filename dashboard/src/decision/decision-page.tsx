@@ -57,7 +57,7 @@ function Request({ update }: { readonly update: RequestUpdate }): ReactElement {
         <Terms update={update} />
       </header>
       <Outcome update={update} />
-      <Money requestId={request.id} />
+      <Money request={request} />
       <Slashed requestId={request.id} />
       {past.length > 0 && <Earlier past={past} />}
     </>

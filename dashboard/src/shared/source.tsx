@@ -41,3 +41,8 @@ export function Source({ told, what, proof }: Props): ReactElement | null {
     </p>
   );
 }
+
+/** Says that what stands here is the word of a subgraph alone. */
+export function SubgraphAlone(): ReactElement {
+  return <p className="soft small">From a subgraph. This page has not checked it.</p>;
+}
