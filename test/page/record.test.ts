@@ -178,6 +178,22 @@ describe("page: the money of a request", () => {
   });
 });
 
+describe("page: a subgraph's history", () => {
+  it("says that an empty list is the subgraph's word, and that one which claims to know blocks to come is wrong", async (context) => {
+    const config = { ...world.config, subgraphUrl: SUBGRAPH };
+    const empty = await visit(context, world, { config, routes: answering({}) });
+    await sees(empty.page, /^The subgraph knows no request yet\./);
+    assert.equal(await empty.page.getByText("Nobody has asked yet").count(), 0);
+    await empty.page.getByLabel("Status").selectOption("Refunded");
+    await sees(empty.page, "No request matches. Change the search.");
+    const routes = answering({
+      _meta: standing({ block: { number: 1_000_000, hash: HASH, timestamp: START } })["_meta"],
+    });
+    const ahead = await visit(context, world, { config, routes });
+    await sees(ahead.page, /^From a subgraph that claims to know \d+ blocks more than the node of the chain has\./);
+  });
+});
+
 /** Adds to the registry's events that an agent fell asleep. */
 function fellAsleep(agentId: number) {
   const { registry } = world.chain.deployment;

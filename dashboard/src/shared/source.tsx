@@ -14,6 +14,8 @@ interface Props {
 
 /** A subgraph that lacks more blocks than this says so. */
 const BEHIND_BLOCKS = 10;
+/** No node lacks so many blocks for the time in which the page asks it once. */
+const AHEAD_BLOCKS = 1_000;
 
 /** Says where a list comes from, and what it lacks. */
 export function Source({ told, what, proof }: Props): ReactElement | null {
@@ -31,6 +33,13 @@ export function Source({ told, what, proof }: Props): ReactElement | null {
         {settings.subgraphUrl === null
           ? "From the events of the latest 50,000 blocks."
           : `The subgraph does not answer. This is from the events of the latest 50,000 blocks; older ${what} are missing.`}
+      </p>
+    );
+  if (behind < -AHEAD_BLOCKS)
+    return (
+      <p className="problem" role="status">
+        From a subgraph that claims to know {plural(-behind, "block")} more than the node of the chain has. One of them
+        is wrong: do not rely on this list.
       </p>
     );
   return (
