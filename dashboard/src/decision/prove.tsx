@@ -33,9 +33,9 @@ interface Progress {
 export function Prove({ requestId, onNamed }: Props): ReactElement {
   const dashboard = useDashboard();
   const [progress, setProgress] = useState<Progress | null>(null);
-  const left = useRef(new AbortController());
+  const running = useRef<AbortController>(null);
   const proving = useMutation({
-    mutationFn: () => prove(dashboard, requestId, setProgress, left.current.signal),
+    mutationFn: (signal: AbortSignal) => prove(dashboard, requestId, setProgress, signal),
     onMutate: () => onNamed(null),
     onSuccess: ({ failure }) => onNamed(failure?.cid ?? null),
     onError: (error) => onNamed(cidOf(error)),
@@ -44,11 +44,11 @@ export function Prove({ requestId, onNamed }: Props): ReactElement {
   const hasGateway = dashboard.settings.gateways.length > 0;
   const begin = (): void => {
     setProgress(null);
-    left.current = new AbortController();
-    proving.mutate();
+    running.current = new AbortController();
+    proving.mutate(running.current.signal);
   };
   const stop = (): void => {
-    left.current.abort();
+    running.current?.abort();
     proving.reset();
   };
   return (
