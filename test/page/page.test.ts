@@ -106,6 +106,30 @@ describe("page: decisions", () => {
     assert.ok(width[0] <= width[1], "a long word makes the page wider than the window");
   });
 
+  it("folds a question that would push its answer out of sight, and shows all of it to whoever asks", async (context) => {
+    const lines = `Is 720 more than 500?${"\n \n".repeat(1_000)}Or ${"\u0301\n".repeat(10)} less?`;
+    for (const question of [lines, `Is it ${"W".repeat(8_000)}?`]) {
+      const { requestId } = await conclave.ask({ question, kind: "boolean", currency: "native" });
+      const { page } = await visit(context, world, {
+        route: `/request/${requestId}`,
+        viewport: { width: 320, height: 640 },
+      });
+      const heading = page.getByRole("heading", { level: 1 });
+      const height = async (): Promise<number> => (await heading.boundingBox())?.height ?? 0;
+      const fold = page.getByRole("button", { name: "Show all" });
+      await fold.waitFor();
+      assert.ok((await height()) < 350, `the folded question is ${await height()} pixels high`);
+      await fold.click();
+      assert.equal((await heading.innerText()).replaceAll("\n", ""), question.replaceAll("\n", ""));
+      assert.ok((await height()) > 3_000);
+      await page.getByRole("button", { name: "Show less" }).click();
+      assert.ok((await height()) < 350);
+    }
+    const { page } = await visit(context, world, { route: `/request/${argued.requestId}` });
+    await page.getByRole("heading", { level: 1, name: QUESTION }).waitFor();
+    assert.equal(await page.getByRole("button", { name: "Show all" }).count(), 0);
+  });
+
   it("says that there is no such request", async (context) => {
     const { page } = await visit(context, world, { route: "/request/99999" });
     await sees(page, "There is no such request");
