@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { liveConfigSchema } from "../../agents/adapters/live/config.ts";
 import { startLiveStreams, type LiveStreams } from "../../agents/adapters/live/live-server.ts";
 import { encodeLiveEvent, type LiveEvent } from "../../agents/core/encoding/live-events.ts";
-import type { Message, SeatIndex } from "../../agents/core/types.ts";
+import type { Message, Ppm, SeatIndex } from "../../agents/core/types.ts";
 import { watchLive, type LiveState } from "../../sdk/src/verify/index.ts";
 import { attemptOf, signMessage } from "../support/core/committee.ts";
 import { until } from "../support/until.ts";
@@ -90,6 +90,33 @@ describe("LV7: a reader of live streams", () => {
     const streams = ["http://127.0.0.1:1", lacking, endless, nonsense, url];
     const state = await watchUntil(streams, ({ messages }) => messages.length > 0);
     assert.deepEqual([state.stream, state.messages[0]?.seat], [url, 2]);
+  });
+
+  it("leaves a stream that lives and tells no message of a seat for twenty seconds, and takes the next one's word", async (context) => {
+    context.mock.timers.enable({ apis: ["Date"], now: Date.now() });
+    const { url, feed } = await agent(context);
+    feed.opened(attempt);
+    feed.tell(attempt, told(commitment(2)));
+    const root = commitment(0).header.payloadDigest;
+    const lies: LiveEvent[] = [
+      { kind: "certified", status: "decided", answer: "yes", confidence: 990_000 as Ppm, root },
+      ...[0, 3, 4, 63].map((seat) => {
+        return { kind: "ballot", seat: seat as SeatIndex, ballot: 0, step: "precommit", root } as const;
+      }),
+    ];
+    const liar = await hostile(context, (_, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write(lies.map((one) => `data: ${encodeLiveEvent(one)}\n\n`).join(""));
+      const life = setInterval(() => response.write(": alive\n\n"), 50);
+      response.on("close", () => clearInterval(life));
+    });
+    const lied = await watchUntil([liar, url], ({ certified }) => certified !== null);
+    assert.deepEqual([lied.teller, lied.certified?.answer, lied.ballot?.seats.precommit], [liar, "yes", [0, 3]]);
+    const left = watchUntil([liar, url], ({ messages }) => messages.length > 0);
+    await sleep(500);
+    context.mock.timers.tick(20_001);
+    const state = await left;
+    assert.deepEqual([state.teller, state.certified, state.ballot], [url, null, null]);
   });
 
   it("comes back to a stream that broke, and asks only for what it lacks", async (context) => {

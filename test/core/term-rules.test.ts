@@ -55,8 +55,8 @@ describe("terms: what the contract refuses", () => {
     assert.equal(flawOf(secured), null);
   });
 
-  it("refuses a question of nothing but spaces as it refuses none, and one that is too long", () => {
-    for (const question of ["", "   ", "\n\t\u00a0"])
+  it("refuses a question of nothing but spaces and invisible characters as it refuses none, and one that is too long", () => {
+    for (const question of ["", "   ", "\n\t\u00a0", "\u3164 \uffa0", "\u200b\u2060\ufeff", "\u{e0068}\ufe0f"])
       assert.throws(() => requireQuestion(question), { code: "TERMS_INVALID", message: /it is empty; give a text$/ });
     assert.throws(() => requireQuestion("a\ud800"), { code: "TERMS_INVALID", message: /lone surrogates/ });
     requireQuestion("x".repeat(limits.questionBytes));

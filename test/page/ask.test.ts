@@ -279,6 +279,7 @@ describe("page: asking", () => {
     const empty = "It cannot be asked yet. Question: it is empty; give a text";
     for (const [text, problem] of [
       ["   ", empty],
+      ["\u3164 \u200b", empty],
       ["x".repeat(9_000), "It cannot be asked yet. Question: it has 9000 bytes, at most 8192 are taken; shorten it"],
       ["Is 15 a prime number?", null],
       ["", empty],

@@ -94,12 +94,15 @@ describe("page: watching live", () => {
       const root = decided.certificate.decision.transcript;
       for (const seat of [0, 1, 3] as SeatIndex[])
         stream.feed.tell(attempt, { kind: "ballot", seat, ballot: 0, step: "prevote", root });
-      await sees(page, "They vote on a transcript: 3 seats of 4 for it, 0 signed.");
+      await sees(page, /^127\.0\.0\.1:\d+ says that they vote on a transcript: 3 seats of 4 for it, 0 signed\.$/);
       stream.feed.tell(attempt, toldOfCertificate(decided.certificate));
-      await sees(page, /^The seats have signed no/);
+      await sees(
+        page,
+        /^127\.0\.0\.1:\d+ says that the seats have signed no, \d+ % sure\. Nobody can check that before the chain has it\.$/,
+      );
       assert.equal(await page.locator(".decided-answer").count(), 0);
       await stream.close();
-      await sees(page, /They have said all that they had to say\.$/);
+      await sees(page, /127\.0\.0\.1:\d+ has told all that it had to tell\.$/);
       stream = await startStream(Number(port));
     });
     await page.locator(".decided-answer").waitFor();

@@ -12,9 +12,9 @@ import { conclaveOf, startDashboardWorld, type DashboardWorld } from "./world.ts
 
 const QUESTION = "Policy: refunds within 60 days. Facts: after 118 days. Is the refund due?";
 const MARKUP = `Is 2 > 1? <img src=x onerror="document.title='owned'">`;
-/** It turns itself around, holds tags, which only models see, and a letter whose accents would cover the lines above. */
-const HOSTILE = `${MARKUP} \u202Ekcab \u{e0068}\u{e0069} Z${"\u0301".repeat(40)}`;
-const SHOWN = `${MARKUP} \ufffdkcab \ufffd\ufffd Z${"\u0301".repeat(4)}\ufffd`;
+/** It turns itself around, holds tags and fillers, which only models see, and a letter whose accents would cover the lines above. */
+const HOSTILE = `${MARKUP} \u202Ekcab \u{e0068}\u{e0069} \u3164\u115f\u1160\uffa0 Z${"\u0301".repeat(40)}`;
+const SHOWN = `${MARKUP} \ufffdkcab \ufffd\ufffd ${"\ufffd".repeat(4)} Z${"\u0301".repeat(4)}\ufffd`;
 
 let world: DashboardWorld;
 let conclave: Conclave;
@@ -106,6 +106,30 @@ describe("page: decisions", () => {
     assert.ok(width[0] <= width[1], "a long word makes the page wider than the window");
   });
 
+  it("folds a question that would push its answer out of sight, and shows all of it to whoever asks", async (context) => {
+    const lines = `Is 720 more than 500?${"\n \n".repeat(1_000)}Or ${"\u0301\n".repeat(10)} less?`;
+    for (const question of [lines, `Is it ${"W".repeat(8_000)}?`]) {
+      const { requestId } = await conclave.ask({ question, kind: "boolean", currency: "native" });
+      const { page } = await visit(context, world, {
+        route: `/request/${requestId}`,
+        viewport: { width: 320, height: 640 },
+      });
+      const heading = page.getByRole("heading", { level: 1 });
+      const height = async (): Promise<number> => (await heading.boundingBox())?.height ?? 0;
+      const fold = page.getByRole("button", { name: "Show all" });
+      await fold.waitFor();
+      assert.ok((await height()) < 350, `the folded question is ${await height()} pixels high`);
+      await fold.click();
+      assert.equal((await heading.innerText()).replaceAll("\n", ""), question.replaceAll("\n", ""));
+      assert.ok((await height()) > 3_000);
+      await page.getByRole("button", { name: "Show less" }).click();
+      assert.ok((await height()) < 350);
+    }
+    const { page } = await visit(context, world, { route: `/request/${argued.requestId}` });
+    await page.getByRole("heading", { level: 1, name: QUESTION }).waitFor();
+    assert.equal(await page.getByRole("button", { name: "Show all" }).count(), 0);
+  });
+
   it("says that there is no such request", async (context) => {
     const { page } = await visit(context, world, { route: "/request/99999" });
     await sees(page, "There is no such request");
@@ -132,6 +156,11 @@ describe("page: proof", () => {
     world.blocks.set(digest, bytes.with(20, (bytes[20] ?? 0) ^ 1));
     const { page } = await visit(context, world, { route: `/request/${argued.requestId}` });
     await sees(page, "The gateway gives other bytes than the transcript's");
+    await sees(page, /^\d+ of \d+ messages can be read: how many seats agree cannot be told from them\./);
+    const tags = await page.locator(".pane .tag").allInnerTexts();
+    assert.ok(tags.length === 4 && tags.every((tag) => ["not read", "answered"].includes(tag)), tags.join());
+    for (const name of ["Agreement", "Votes"]) assert.equal(await page.getByRole("heading", { name }).count(), 0);
+    await sees(page, /^\d+ messages? read, hashes and versions$/);
     await page.getByRole("button", { name: "Prove", exact: true }).click();
     await page.locator(".seal.bad").waitFor();
     assert.match(await page.locator(".seal.bad").innerText(), /^Not proven\s+Nothing is refuted: name another gateway/);
@@ -150,6 +179,7 @@ describe("page: proof", () => {
     context.after(() => world.blocks.set(digest, bytes));
     world.blocks.delete(digest);
     const { page } = await visit(context, world, { route: `/request/${argued.requestId}`, expects: /404/ });
+    await sees(page, /^No message can be read\. Name another gateway/);
     await page.getByRole("button", { name: "Prove", exact: true }).click();
     await sees(page, "Nothing is refuted");
     assert.match(await page.locator(".check.is-failed").innerText(), new RegExp(cidString(digest)));
@@ -171,6 +201,25 @@ describe("page: proof", () => {
     await page.getByRole("region", { name: "Proof" }).getByRole("alert").waitFor();
     assert.equal(await root.count(), 1);
     assert.equal(await page.getByRole("alert").count(), 1);
+  });
+
+  it("can be stopped while a gateway keeps it waiting, and begun again", async (context) => {
+    const [gateway] = world.config["gateways"] as readonly string[];
+    let isHanging = true;
+    const { page } = await visit(context, world, {
+      route: `/request/${argued.requestId}`,
+      expects: /ERR_FAILED/,
+      routes: (opened) => opened.route(`${gateway}/**`, (route) => (isHanging ? undefined : route.continue())),
+    });
+    const proof = page.getByRole("region", { name: "Proof" });
+    await proof.getByRole("button", { name: "Prove", exact: true }).click();
+    await proof.getByText("being checked…").waitFor();
+    await proof.getByRole("button", { name: "Stop" }).click();
+    await proof.getByRole("listitem").first().waitFor({ state: "detached" });
+    assert.equal(await proof.getByRole("alert").count(), 0);
+    isHanging = false;
+    await proof.getByRole("button", { name: "Prove", exact: true }).click();
+    await page.locator(".seal.good").waitFor();
   });
 
   it("asks the next gateway when one has nothing", async (context) => {

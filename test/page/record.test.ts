@@ -98,6 +98,7 @@ describe("page: an agent's record", () => {
     await sees(page, /^64 % to 69 % by #9/);
     const rows = await page.getByRole("region", { name: "Reliability, a table" }).locator("tbody tr").allInnerTexts();
     assert.match(rows[0] ?? "", /60 to 70 % sure\s+1 of 4 \(25 %\)\s+–/);
+    assert.equal(await page.getByText("From a subgraph. This page has not checked it.").count(), 2);
     assert.match(rows[1] ?? "", /90 to 100 % sure\s+19 of 20 \(95 %\)\s+2 of 3 \(67 %\)/);
     await sees(page, /signed two messages for one place in #5; it cost 0\.1 TEST/);
     await sees(page, /certified an answer that larger committees overturned in #7; it cost 0\.05 TEST/);
@@ -136,10 +137,11 @@ describe("page: the money of a request", () => {
       amount,
     });
     const relayer = `0x${"07".repeat(20)}`;
+    const { currency, fee } = decided?.attempt.request.terms ?? assert.fail("nothing is decided");
     const request = {
       id,
-      currency: "Token",
-      fee: "1000000000000000000",
+      currency: currency === "token" ? "Token" : "Native",
+      fee: String(fee),
       refund: "400000000000000003",
       settled: true,
       pay: [paid(1, "200000000000000000"), paid(0, "299999999999999997")],
@@ -149,11 +151,22 @@ describe("page: the money of a request", () => {
     const config = { ...world.config, subgraphUrl: SUBGRAPH };
     const { page } = await visit(context, world, { route: `/request/${id}`, config, routes: answering({ request }) });
     await page.getByText("Who was paid what").click();
+    await sees(page, "From a subgraph. This page has not checked it.");
+    assert.equal(await page.getByText(/but the chain says/).count(), 0);
+    const lies = await visit(context, world, {
+      route: `/request/${id}`,
+      config,
+      routes: answering({ request: { ...request, fee: "999000000000000000000" } }),
+    });
+    await sees(
+      lies.page,
+      /^The subgraph says that the asker paid 999 \w+, but the chain says [\d.]+ \w+\. Do not rely/,
+    );
     const rows = await page.locator("details tbody tr").allInnerTexts();
     assert.deepEqual(
       rows.map((row) => row.replaceAll(/\s+/g, " ")),
       [
-        "The asker paid 1 TEST",
+        "The asker paid 28 TEST",
         "Seat 0, agent 5 0.299999999999999997 TEST",
         "Seat 1, agent 6 0.2 TEST",
         "Who brought the decision to the chain, 0x0707…0707 0.03 TEST",
@@ -162,6 +175,22 @@ describe("page: the money of a request", () => {
         "Back to the asker 0.410000000000000003 TEST",
       ],
     );
+  });
+});
+
+describe("page: a subgraph's history", () => {
+  it("says that an empty list is the subgraph's word, and that one which claims to know blocks to come is wrong", async (context) => {
+    const config = { ...world.config, subgraphUrl: SUBGRAPH };
+    const empty = await visit(context, world, { config, routes: answering({}) });
+    await sees(empty.page, /^The subgraph knows no request yet\./);
+    assert.equal(await empty.page.getByText("Nobody has asked yet").count(), 0);
+    await empty.page.getByLabel("Status").selectOption("Refunded");
+    await sees(empty.page, "No request matches. Change the search.");
+    const routes = answering({
+      _meta: standing({ block: { number: 1_000_000, hash: HASH, timestamp: START } })["_meta"],
+    });
+    const ahead = await visit(context, world, { config, routes });
+    await sees(ahead.page, /^From a subgraph that claims to know \d+ blocks more than the node of the chain has\./);
   });
 });
 

@@ -1,6 +1,7 @@
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { ConclaveError } from "../errors.ts";
 import { limits } from "../limits.ts";
+import { normaliseText } from "../sources/text.ts";
 
 /**
  * CE19: a consumer can ask any bytes, and the hash of the request covers them. If they are not UTF-8, each byte becomes a lone
@@ -30,7 +31,8 @@ export function questionBytes(question: string): Uint8Array {
 
 /** Throws TERMS_INVALID or QUESTION_TOO_LONG for what nobody should pay for: a chain takes any bytes. */
 export function requireQuestion(question: string): void {
-  if (question.trim() === "") throw invalid("it is empty; give a text");
+  // Nor does it ask anything if nothing of it is seen.
+  if (normaliseText(question) === "") throw invalid("it is empty; give a text");
   if (!isText(question)) throw invalid("it is not well-formed Unicode; give a text without lone surrogates");
   const bytes = utf8ToBytes(question).length;
   if (bytes <= limits.questionBytes) return;

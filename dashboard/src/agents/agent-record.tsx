@@ -3,6 +3,7 @@ import type { ReactElement } from "react";
 import { Link } from "wouter";
 import type { Conclave } from "../../../sdk/src/index.ts";
 import { percent, shortId, time } from "../shared/format.ts";
+import { SubgraphAlone } from "../shared/source.tsx";
 import { Trouble } from "../shared/trouble.tsx";
 import { useDashboard } from "../dashboard.tsx";
 
@@ -48,6 +49,7 @@ function Reputation({
   return (
     <section className="stack">
       <h2>Reputation over time</h2>
+      <SubgraphAlone />
       {oldest === undefined ? (
         <p className="soft">It has not changed since the agent registered: {percent(reputation)}.</p>
       ) : (
@@ -91,6 +93,7 @@ function Reliability({ points }: { readonly points: History["reliability"] }): R
         How often its first answers agreed with the decisions that stood, by the confidence of the decision. Only
         decisions with which more than two thirds of the seats agreed count.
       </p>
+      <SubgraphAlone />
       <div className="scroll" tabIndex={0} role="region" aria-label="Reliability, a table">
         <table className="agents">
           <thead>

@@ -15,6 +15,8 @@ interface Props {
   /** Null while the committee argues. */
   readonly decision: Decision | null;
   readonly committee: Extract<Stage, { kind: "decided" }>["committee"];
+  /** False if messages are missing: then nothing is said of what seats did not do, nor of how many did something. */
+  readonly isWhole: boolean;
   /** True if the messages are events that name others. */
   readonly isHashgraph: boolean;
   /** What stands below the agreement. */
@@ -22,16 +24,24 @@ interface Props {
 }
 
 /** An argument, running or ended: agreement, lies, seats, objections, votes, and who saw whom. */
-export function Argued({ argument, messages, decision, committee, isHashgraph, children }: Props): ReactElement {
+export function Argued({
+  argument,
+  messages,
+  decision,
+  committee,
+  isWhole,
+  isHashgraph,
+  children,
+}: Props): ReactElement {
   return (
     <>
-      <Agreement argument={argument} decision={decision} seats={committee.length} />
+      {isWhole && <Agreement argument={argument} decision={decision} seats={committee.length} />}
       {children}
       <Equivocations equivocations={argument.equivocations} />
-      <SeatPanes argument={argument} messages={messages} decision={decision} committee={committee} />
+      <SeatPanes argument={argument} messages={messages} decision={decision} committee={committee} isWhole={isWhole} />
       <Objections opinions={argument.opinions} rounds={argument.rounds} />
-      <VoteMatrix argument={argument} seats={committee.length} />
-      {isHashgraph && <EventsSeen argument={argument} messages={messages} seats={committee.length} />}
+      {isWhole && <VoteMatrix argument={argument} seats={committee.length} />}
+      {isWhole && isHashgraph && <EventsSeen argument={argument} messages={messages} seats={committee.length} />}
     </>
   );
 }

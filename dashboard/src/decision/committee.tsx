@@ -35,6 +35,7 @@ export function Committee({ update, committee }: Props): ReactElement {
           messages={state.messages}
           decision={null}
           committee={committee}
+          isWhole
           isHashgraph={update.request.terms.protocol === PROTOCOL_CODES.hashgraph}
         />
       )}
@@ -48,34 +49,34 @@ function statusOf(state: LiveState | null, streams: number): string {
   if (state.stream === null)
     return state.certified === null
       ? "The live stream has ended; the dashboard looks for another one."
-      : "They have said all that they had to say.";
-  return `Live, as ${new URL(state.stream).host} tells it: it cannot invent what a seat says, since each message is signed.`;
+      : `${hostOf(state)} has told all that it had to tell.`;
+  return `Live, as ${hostOf(state)} tells it: it cannot invent what a seat says, since each message is signed.`;
 }
 
-/** How far the seats are with signing a decision. */
-function Signing({
-  state: { ballot, certified },
-  seats,
-}: {
-  readonly state: LiveState;
-  readonly seats: number;
-}): ReactElement | null {
+function hostOf({ teller }: LiveState): string {
+  return new URL(teller).host;
+}
+
+/** How far the seats are with signing a decision, by the word of the stream: it tells no signature of theirs (LV3). */
+function Signing({ state, seats }: { readonly state: LiveState; readonly seats: number }): ReactElement | null {
+  const { ballot, certified } = state;
   if (certified !== null)
     return (
       <p className="card" aria-live="polite">
-        The seats have signed{" "}
+        {hostOf(state)} says that the seats have signed{" "}
         <strong>
           <Quoted text={answerText(certified)} most={200} />
         </strong>
-        {certified.status !== "hung" && <>, {percent(certified.confidence)} sure</>}. The chain has yet to take it.
+        {certified.status !== "hung" && <>, {percent(certified.confidence)} sure</>}. Nobody can check that before the
+        chain has it.
       </p>
     );
   if (ballot === null) return null;
   const { number, seats: by } = ballot;
   return (
     <p className="soft" aria-live="polite">
-      They vote on a transcript{number > 0 && `, ballot ${number + 1}`}: {plural(by.prevote.length, "seat")} of {seats}{" "}
-      for it, {by.precommit.length} signed.
+      {hostOf(state)} says that they vote on a transcript{number > 0 && `, ballot ${number + 1}`}:{" "}
+      {plural(by.prevote.length, "seat")} of {seats} for it, {by.precommit.length} signed.
     </p>
   );
 }

@@ -12,6 +12,7 @@ import { Committee } from "./committee.tsx";
 import { Deliberation } from "./deliberation.tsx";
 import { Money } from "./money.tsx";
 import { Prove } from "./prove.tsx";
+import { Question } from "./question.tsx";
 import { useRequest } from "./use-request.ts";
 
 const ID = /^\d{1,48}$/;
@@ -51,13 +52,11 @@ function Request({ update }: { readonly update: RequestUpdate }): ReactElement {
         <p className="soft small">
           Request <span className="number">{shortId(request.id)}</span>
         </p>
-        <h1>
-          <Quoted text={request.question} />
-        </h1>
+        <Question text={request.question} />
         <Terms update={update} />
       </header>
       <Outcome update={update} />
-      <Money requestId={request.id} />
+      <Money request={request} />
       <Slashed requestId={request.id} />
       {past.length > 0 && <Earlier past={past} />}
     </>

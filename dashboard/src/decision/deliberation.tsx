@@ -80,7 +80,9 @@ function Shown({ transcript, argument, decision, committee, named }: ShownProps)
     <>
       {failure !== null && (
         <Lack failure={failure} isTold={named !== null && named === failure.cid}>
-          {messages.length} of {plural(linked, "message")} can be read.
+          {messages.length === 0
+            ? "No message can be read."
+            : `${messages.length} of ${plural(linked, "message")} can be read: how many seats agree cannot be told from them.`}
         </Lack>
       )}
       <Argued
@@ -88,6 +90,7 @@ function Shown({ transcript, argument, decision, committee, named }: ShownProps)
         messages={messages}
         decision={decision}
         committee={committee}
+        isWhole={failure === null}
         isHashgraph={protocol.id === "hashgraph"}
       >
         {decision.status === "hung" && reasons.length > 0 && (
@@ -145,10 +148,11 @@ const LACKS: Readonly<Record<LackProps["failure"]["kind"], string>> = {
 
 function AllMessages({ transcript }: { readonly transcript: Transcript }): ReactElement {
   const [isOpen, setOpen] = useState(false);
-  const { messages, root, protocol } = transcript;
+  const { failure, messages, root, protocol } = transcript;
+  const all = plural(messages.length, "message");
   return (
     <details onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>All {plural(messages.length, "message")}, hashes and versions</summary>
+      <summary>{failure === null ? `All ${all}` : `${all} read`}, hashes and versions</summary>
       {isOpen && (
         <div className="stack">
           <p className="small">

@@ -1,5 +1,5 @@
 import { useMutation } from "@tanstack/react-query";
-import { useState, type ReactElement } from "react";
+import { useRef, useState, type ReactElement } from "react";
 import { Link } from "wouter";
 import type { Check, Proof } from "../../../sdk/src/verify/index.ts";
 import { Quoted } from "../shared/quoted.tsx";
@@ -33,8 +33,9 @@ interface Progress {
 export function Prove({ requestId, onNamed }: Props): ReactElement {
   const dashboard = useDashboard();
   const [progress, setProgress] = useState<Progress | null>(null);
+  const running = useRef<AbortController>(null);
   const proving = useMutation({
-    mutationFn: () => prove(dashboard, requestId, setProgress),
+    mutationFn: (signal: AbortSignal) => prove(dashboard, requestId, setProgress, signal),
     onMutate: () => onNamed(null),
     onSuccess: ({ failure }) => onNamed(failure?.cid ?? null),
     onError: (error) => onNamed(cidOf(error)),
@@ -43,7 +44,12 @@ export function Prove({ requestId, onNamed }: Props): ReactElement {
   const hasGateway = dashboard.settings.gateways.length > 0;
   const begin = (): void => {
     setProgress(null);
-    proving.mutate();
+    running.current = new AbortController();
+    proving.mutate(running.current.signal);
+  };
+  const stop = (): void => {
+    running.current?.abort();
+    proving.reset();
   };
   return (
     <section className="card stack" aria-label="Proof">
@@ -51,6 +57,11 @@ export function Prove({ requestId, onNamed }: Props): ReactElement {
         <button type="button" className="primary" disabled={isPending || !hasGateway} onClick={begin}>
           {isPending ? "Proving…" : "Prove"}
         </button>
+        {isPending && (
+          <button type="button" onClick={stop}>
+            Stop
+          </button>
+        )}
         <p className="soft small">
           {hasGateway
             ? "Fetches the transcript, checks every hash and signature, and runs the protocol again, here in your browser."
@@ -74,6 +85,7 @@ async function prove(
   { publicClient, settings }: Dashboard,
   requestId: bigint,
   tell: (progress: Progress) => void,
+  signal: AbortSignal,
 ): Promise<Proof & { readonly ms: number }> {
   const started = performance.now();
   const { verify } = await import("../../../sdk/src/verify/index.ts");
@@ -85,7 +97,8 @@ async function prove(
       requestId,
       blocks: settings.gateways.map((gateway) => ({ gateway })),
       worker,
-      onProgress: (step, done, total) => tell({ step, done, total }),
+      onProgress: (step, done, total) => signal.aborted || tell({ step, done, total }),
+      signal,
     });
     return { ...proof, ms: performance.now() - started };
   } finally {
@@ -154,8 +167,8 @@ const SIGNS: Readonly<Record<State, string>> = {
 };
 const WORDS: Readonly<Record<State, string>> = {
   open: "",
-  working: "is being checked",
-  done: "is read",
+  working: "being checked…",
+  done: "read",
   passed: "checked",
   failed: "failed",
   skipped: "not checked here",

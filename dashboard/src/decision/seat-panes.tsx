@@ -12,13 +12,15 @@ interface Props {
   /** Null while the committee argues. */
   readonly decision: Decision | null;
   readonly committee: Extract<Stage, { kind: "decided" }>["committee"];
+  /** False if messages are missing. */
+  readonly isWhole: boolean;
 }
 
 /** Characters of a proof before the rest is folded. */
 const SHORT = 280;
 
 /** One pane for each seat: what it said, how sure it was, whom it convinced. */
-export function SeatPanes({ argument, messages, decision, committee }: Props): ReactElement {
+export function SeatPanes({ argument, messages, decision, committee, isWhole }: Props): ReactElement {
   const standing = standingAnswers(argument);
   return (
     <section className="stack">
@@ -26,7 +28,7 @@ export function SeatPanes({ argument, messages, decision, committee }: Props): R
       <ul className="panes">
         {committee.map(({ agentId }, seat) => {
           const state =
-            stateOf(argument, decision, seat, standing.get(seat)) ??
+            stateOf(argument, isWhole, decision, seat, standing.get(seat)) ??
             runningState(messages.findLast((one) => one.seat === seat));
           return (
             <li key={`seat ${seat}`} className={`pane is-${state.kind}`}>
@@ -66,6 +68,7 @@ const DEEDS: Readonly<Record<string, string>> = {
 /** Null if the committee argues and the seat has not said anything yet. */
 function stateOf(
   { equivocations, opinions, statements }: ShownArgument,
+  isWhole: boolean,
   decision: Decision | null,
   seat: number,
   standing: Statement | undefined,
@@ -73,12 +76,14 @@ function stateOf(
   if (equivocations.some((one) => one.seat === seat)) return { kind: "equivocated", text: "signed two things" };
   if (standing === undefined && statements.some((one) => one.seat === seat && isChair(one)))
     return { kind: "silent", text: "chair" };
+  if (standing === undefined && !isWhole) return { kind: "silent", text: "not read" };
   if ((standing?.answer ?? null) === null) {
     if (decision === null && standing === undefined) return null;
     const isJudge = standing === undefined && opinions.some(({ by }) => by === seat);
     return { kind: "silent", text: isJudge ? "judged others" : "no answer" };
   }
-  if (decision?.status !== "decided") return { kind: "differs", text: "answered" };
+  // What is missing may change an answer.
+  if (decision?.status !== "decided" || !isWhole) return { kind: "differs", text: "answered" };
   return standing?.answer === decision.answer
     ? { kind: "agrees", text: "agrees" }
     : { kind: "differs", text: "differs" };

@@ -1,7 +1,7 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useDeferredValue, useState, type ReactElement } from "react";
 import { Link } from "wouter";
-import { PROTOCOL_CODES, type ProtocolId } from "../../../sdk/src/index.ts";
+import { PROTOCOL_CODES, type HistoryPage as Told, type ProtocolId } from "../../../sdk/src/index.ts";
 import { Choice, Field } from "../shared/field.tsx";
 import { shortId, statusText } from "../shared/format.ts";
 import { Source } from "../shared/source.tsx";
@@ -36,6 +36,7 @@ export function HistoryPage(): ReactElement {
   });
   const requests = (history.data?.pages ?? []).flatMap((page) => page.requests);
   const shown = wanted === "" ? requests : requests.filter((one) => isAbout(one, wanted));
+  const isFiltered = wanted !== "" || status !== ANY || protocol !== ANY;
   const more = history.hasNextPage && !history.isFetchingNextPage ? () => void history.fetchNextPage() : null;
 
   return (
@@ -61,7 +62,9 @@ export function HistoryPage(): ReactElement {
         <Source told={history.data.pages.at(-1)} what="requests" proof="Open a decision to prove it." />
       )}
       {history.isPending && <p className="loading">Reading the history…</p>}
-      {history.data !== undefined && shown.length === 0 && more === null && <Nothing isFiltered={shown !== requests} />}
+      {history.data !== undefined && shown.length === 0 && more === null && (
+        <Nothing isFiltered={isFiltered} source={history.data.pages[0]?.source} />
+      )}
       {shown.length > 0 && <RequestList requests={shown} onEnd={more} />}
       {shown.length === 0 && more !== null && (
         <button type="button" onClick={more}>
@@ -77,12 +80,18 @@ function isAbout({ question, requestId, decision }: PastRequest, wanted: string)
   return texts.some((text) => text.toLowerCase().includes(wanted));
 }
 
-function Nothing({ isFiltered }: { readonly isFiltered: boolean }): ReactElement {
+interface NothingProps {
+  readonly isFiltered: boolean;
+  readonly source: Told["source"] | undefined;
+}
+
+function Nothing({ isFiltered, source }: NothingProps): ReactElement {
   return isFiltered ? (
     <p>No request matches. Change the search.</p>
   ) : (
     <p>
-      Nobody has asked yet. <Link href="/ask">Ask the first question</Link>.
+      {source === "subgraph" ? "The subgraph knows no request yet." : "Nobody has asked yet."}{" "}
+      <Link href="/ask">Ask the first question</Link>.
     </p>
   );
 }

@@ -8,12 +8,12 @@ interface Props {
 }
 
 /**
- * Characters that steer a terminal, turn the direction of text around, or are not seen though models read them, such as tags. Joiners and
- * breaks of words stay: emoji, Persian and Khmer need them.
+ * Characters that steer a terminal, turn the direction of text around, or are not seen though models read them, such as tags and fillers.
+ * Joiners, breaks of words and variation selectors stay: emoji, Persian, Khmer and Mongolian need them.
  */
 const HIDDEN =
-  // eslint-disable-next-line no-control-regex
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e0fff}]/gu;
+  // eslint-disable-next-line no-control-regex, no-misleading-character-class
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\ufff9-\ufffb]|(?![\u00ad\u180b-\u180d\u180f\u200b-\u200d\ufe00-\ufe0f])\p{Default_Ignorable_Code_Point}/gu;
 /** More than four marks on one letter: such a pile would cover the lines above and below. */
 const PILED = /(\p{M}{4})\p{M}+/gu;
 

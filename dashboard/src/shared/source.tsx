@@ -14,6 +14,8 @@ interface Props {
 
 /** A subgraph that lacks more blocks than this says so. */
 const BEHIND_BLOCKS = 10;
+/** No node lacks so many blocks for the time in which the page asks it once. */
+const AHEAD_BLOCKS = 1_000;
 
 /** Says where a list comes from, and what it lacks. */
 export function Source({ told, what, proof }: Props): ReactElement | null {
@@ -33,6 +35,13 @@ export function Source({ told, what, proof }: Props): ReactElement | null {
           : `The subgraph does not answer. This is from the events of the latest 50,000 blocks; older ${what} are missing.`}
       </p>
     );
+  if (behind < -AHEAD_BLOCKS)
+    return (
+      <p className="problem" role="status">
+        From a subgraph that claims to know {plural(-behind, "block")} more than the node of the chain has. One of them
+        is wrong: do not rely on this list.
+      </p>
+    );
   return (
     <p className="soft small">
       {behind > BEHIND_BLOCKS
@@ -40,4 +49,9 @@ export function Source({ told, what, proof }: Props): ReactElement | null {
         : `From a subgraph. ${proof}`}
     </p>
   );
+}
+
+/** Says that what stands here is the word of a subgraph alone. */
+export function SubgraphAlone(): ReactElement {
+  return <p className="soft small">From a subgraph. This page has not checked it.</p>;
 }

@@ -47,9 +47,11 @@ export interface LiveState {
   /** In the order in which they came. Each carries its seat's signature, which was checked. */
   readonly messages: readonly TranscriptMessage[];
   readonly argument: Argument;
-  /** The latest ballot, by the word of the agent that streams: which seats took which step for which root. */
+  /** The stream whose word `ballot` and `certified` are, which nobody has checked: the one that was read last. */
+  readonly teller: string;
+  /** The latest ballot, by the word of the teller: which seats took which step for which root. */
   readonly ballot: LiveBallot | null;
-  /** The decision that the seats have signed, by the word of the agent that streams; null before. */
+  /** The decision that the seats have signed, by the word of the teller; null before. */
   readonly certified: Pick<Extract<LiveEvent, { kind: "certified" }>, "status" | "answer" | "confidence"> | null;
 }
 
@@ -75,6 +77,8 @@ const LIVE: Kind = record(
 const MAX_STREAM_CHARACTERS = 33_554_432;
 /** A stream shows a sign of life every ten seconds. */
 const SILENT_MS = 30_000;
+/** A stream that tells no message of a seat for so long yields to the next one: it may hide them. */
+const QUIET_MS = 20_000;
 /** Failures that lengthen the sleep between two tries: it is eight seconds at most. */
 const COUNTED_FAILURES = 5;
 
@@ -93,14 +97,18 @@ export async function* watchLive(asked: LiveRequest): AsyncGenerator<LiveState, 
   for (let failures = 0; ;) {
     for (const [stream, read] of progress) {
       let isRead = false;
+      let heardAt = Date.now();
       for await (const events of eventsOf(stream, `${request.id}/${attempt}`, read, signal)) {
+        const known = heard.count;
+        for (const event of events) heard.take(stream, event);
+        if (events.length > 0 || !isRead) yield heard.state(stream, true);
         if (!isRead) failures = 0;
         isRead = true;
-        for (const event of events) heard.take(event);
-        yield heard.state(stream);
+        if (heard.count > known) heardAt = Date.now();
+        else if (progress.size > 1 && Date.now() - heardAt > QUIET_MS) break;
       }
       signal.throwIfAborted();
-      if (isRead) yield heard.state(null);
+      if (isRead) yield heard.state(stream, false);
     }
     await sleep(backoffMs(Math.min(failures, COUNTED_FAILURES)), signal);
     failures += 1;
@@ -114,35 +122,46 @@ interface StreamProgress {
   characters: number;
 }
 
-/** What came, checked. */
+/** What one stream says that no signature shows. */
+interface Word {
+  readonly ballots: Map<number, Map<BallotStep, Set<number>>>;
+  certified: LiveState["certified"];
+}
+
+/** What came: the messages of the seats, checked, and the word of each stream beside. */
 class Heard {
   private readonly attempt: Attempt;
   private readonly protocol: Protocol;
   private readonly messages: Rendered[] = [];
   private tally: Tally = emptyTally;
-  private readonly ballots = new Map<number, Map<BallotStep, Set<number>>>();
-  private certified: LiveState["certified"] = null;
+  private readonly words = new Map<string, Word>();
 
   constructor(attempt: Attempt, protocol: Protocol) {
     this.attempt = attempt;
     this.protocol = protocol;
   }
 
-  take(event: LiveEvent): void {
+  /** How many messages of seats came. */
+  get count(): number {
+    return this.messages.length;
+  }
+
+  take(stream: string, event: LiveEvent): void {
     switch (event.kind) {
       case "message":
         this.hear(event.message);
         return;
       case "ballot": {
         const { seat, ballot, step, root } = event;
-        if (root === null) return;
-        const steps = this.ballots.get(ballot) ?? new Map<BallotStep, Set<number>>();
-        this.ballots.set(ballot, steps.set(step, (steps.get(step) ?? new Set()).add(seat)));
+        if (root === null || seat >= this.attempt.committee.length) return;
+        const { ballots } = this.wordOf(stream);
+        const steps = ballots.get(ballot) ?? new Map<BallotStep, Set<number>>();
+        ballots.set(ballot, steps.set(step, (steps.get(step) ?? new Set()).add(seat)));
         return;
       }
       case "certified": {
         const { status, answer, confidence } = event;
-        this.certified = { status, answer, confidence };
+        this.wordOf(stream).certified = { status, answer, confidence };
         return;
       }
       case "equivocation":
@@ -162,36 +181,44 @@ class Heard {
     this.messages.push(renderedOf(this.attempt, this.protocol, blockOf(message).digest, message));
   }
 
-  state(stream: string | null): LiveState {
-    const spoken = spokenIn(this.messages);
-    return {
-      stream,
-      messages: spoken.messages.map(saidOf),
-      argument: argumentOf(spoken),
-      ballot: this.latestBallot(),
-      certified: this.certified,
-    };
+  private wordOf(stream: string): Word {
+    const word = this.words.get(stream) ?? { ballots: new Map(), certified: null };
+    this.words.set(stream, word);
+    return word;
   }
 
-  private latestBallot(): LiveBallot | null {
-    if (this.ballots.size === 0) return null;
-    const number = Math.max(...this.ballots.keys());
-    const steps = this.ballots.get(number);
-    const seatsIn = (step: BallotStep): readonly number[] => [...(steps?.get(step) ?? [])].toSorted((a, b) => a - b);
+  state(teller: string, isRead: boolean): LiveState {
+    const spoken = spokenIn(this.messages);
+    const word = this.words.get(teller);
     return {
-      number,
-      seats: {
-        propose: seatsIn("propose"),
-        prevote: seatsIn("prevote"),
-        precommit: seatsIn("precommit"),
-        certificate: seatsIn("certificate"),
-      },
+      stream: isRead ? teller : null,
+      messages: spoken.messages.map(saidOf),
+      argument: argumentOf(spoken),
+      teller,
+      ballot: word === undefined ? null : latestBallot(word),
+      certified: word?.certified ?? null,
     };
   }
 }
 
+function latestBallot({ ballots }: Word): LiveBallot | null {
+  if (ballots.size === 0) return null;
+  const number = Math.max(...ballots.keys());
+  const steps = ballots.get(number);
+  const seatsIn = (step: BallotStep): readonly number[] => [...(steps?.get(step) ?? [])].toSorted((a, b) => a - b);
+  return {
+    number,
+    seats: {
+      propose: seatsIn("propose"),
+      prevote: seatsIn("prevote"),
+      precommit: seatsIn("precommit"),
+      certificate: seatsIn("certificate"),
+    },
+  };
+}
+
 /**
- * Yields the events of one stream as they come, after the last one that it told; ends when the stream does, fails, is silent or tells
+ * Yields the events of one stream as they come, none with a mere sign of life, after the last one that it told; ends when the stream does, fails, is silent or tells
  * too much. One that has told too much is not asked again: it would tell for ever.
  */
 async function* eventsOf(
@@ -220,7 +247,6 @@ async function* eventsOf(
         if (event !== null) events.push(event);
       },
     });
-    let isFirst = true;
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     for (;;) {
       const { value, done } = await reader.read();
@@ -230,8 +256,7 @@ async function* eventsOf(
       read.characters += value.length;
       if (read.characters > MAX_STREAM_CHARACTERS) return;
       parser.feed(value);
-      if (events.length > 0 || isFirst) yield events;
-      isFirst = false;
+      yield events;
       events = [];
     }
   } catch {
