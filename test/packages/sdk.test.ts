@@ -5,6 +5,7 @@ import {
   createTestClient,
   createWalletClient,
   custom,
+  encodeErrorResult,
   http,
   numberToHex,
   type Hex,
@@ -12,6 +13,7 @@ import {
   type WalletClient,
 } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
+import { decisionOracleAbi } from "@conclave/contracts/abi";
 import { sha256, utf8 } from "../../agents/core/encoding/bytes.ts";
 import { cidString } from "../../agents/core/encoding/cid.ts";
 import { startDecidedChain, type DecidedChain } from "../../devnet/decided-chain.ts";
@@ -153,11 +155,38 @@ describe("sdk: what goes wrong", () => {
     });
     const native = { ...QUESTION, currency: "native" } as const;
     await refuses(conclaveOf(wallet).ask(native), "WALLET_REJECTED", null);
-    const broken = browserWallet(async (call, pass) => {
-      if (call.method === "eth_sendTransaction") throw new Error("the window is gone");
-      return pass(call);
-    });
-    await refuses(conclaveOf(broken).ask(native), "CHAIN_UNREACHABLE", null);
+    for (const [code, said, hint] of [
+      [-32_002, "Request already pending", /^open the wallet: a request waits there/],
+      [4900, "Disconnected", /^the wallet is not connected to a chain/],
+      [-32_603, "Internal JSON-RPC error.", /^see in the wallet what went wrong/],
+      [-32_000, "nonce too low", /^see in the wallet what went wrong/],
+      [undefined, "the window is gone", /^see in the wallet what went wrong/],
+    ] as const) {
+      const broken = browserWallet(async (call, pass) => {
+        if (call.method === "eth_sendTransaction") throw Object.assign(new Error(said), { code });
+        return pass(call);
+      });
+      const error = await refuses(conclaveOf(broken).ask(native), "WALLET_FAILED", null);
+      assert.deepEqual([error.message.includes(said), hint.test(error.hint)], [true, true], error.message);
+    }
+  });
+
+  it("tells what the contract or the node says through the wallet", async () => {
+    const native = { ...QUESTION, currency: "native" } as const;
+    const failing = (failure: Error): Conclave =>
+      conclaveOf(
+        browserWallet(async (call, pass) => {
+          if (call.method === "eth_sendTransaction") throw failure;
+          return pass(call);
+        }),
+      );
+    const data = encodeErrorResult({ abi: decisionOracleAbi, errorName: "QuestionIsEmpty" });
+    const estimated = failing(Object.assign(new Error("execution reverted"), { code: 3, data }));
+    assert.equal((await refuses(estimated.ask(native), "TERMS_INVALID", null)).data["error"], "QuestionIsEmpty");
+    const poor = failing(Object.assign(new Error("insufficient funds for gas * price + value"), { code: -32_000 }));
+    await refuses(poor.ask(native), "BALANCE_TOO_LOW", null);
+    const away = createWalletClient({ account: account(), transport: http("http://127.0.0.1:9/", { retryCount: 0 }) });
+    await refuses(conclaveOf(away).ask(native), "CHAIN_UNREACHABLE", null);
   });
 
   it("names what a poor account lacks", async () => {

@@ -98,6 +98,38 @@ describe("page: asking", () => {
     await sees(page, "You said no in the wallet");
   });
 
+  it("says what the wallet says, and what to do in it; it does not blame the node", async (context) => {
+    let failure: object | null = { code: -32_002, message: "Request already pending" };
+    const answer = ({ method }: RpcCall): undefined => {
+      if (failure !== null && ["eth_requestAccounts", "eth_sendTransaction"].includes(method)) throw failure;
+    };
+    const { page } = await visit(context, world, { route: "/ask", wallet: { account: 3, answer } });
+    const banner = page.getByRole("banner");
+    await banner.getByRole("button", { name: "Connect" }).click();
+    await banner.getByRole("button", { name: "Test wallet" }).click();
+    await banner.getByText("open the wallet: a request waits there").waitFor();
+    failure = null;
+    await banner.getByRole("button", { name: "Test wallet" }).click();
+    await banner.getByRole("button", { name: /^0x/ }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByLabel("Question").fill("Is 17 a prime number?");
+    for (const [code, message, way] of [
+      [-32_002, "Request already pending", "open the wallet: a request waits there"],
+      [4900, "The provider is disconnected", "the wallet is not connected to a chain"],
+      [-32_000, "nonce too low", "see in the wallet what went wrong"],
+      [-32_000, "\u202egnp.exe <b>bold</b>", "see in the wallet what went wrong"],
+    ] as const) {
+      failure = { code, message };
+      await page.getByRole("button", { name: "Ask", exact: true }).click();
+      await sees(page, "The wallet did not send it");
+      await sees(page, message.replace("\u202e", "\ufffd"));
+      await sees(page, way);
+      assert.equal(await page.getByText("The node of the chain does not answer").count(), 0);
+      await page.getByLabel("Question").fill(`Is 17 a prime number? ${code} ${message.length}`);
+      await page.getByRole("alert").waitFor({ state: "detached" });
+    }
+  });
+
   it("pays once, however often and fast one presses", async (context) => {
     const sent: unknown[] = [];
     const answer = ({ method, params }: RpcCall): undefined => {
