@@ -53,8 +53,9 @@ function walletSender(connection: Connection, { client: wallet, account }: Signi
       },
     } satisfies SigningAccount,
     send: async (call, signal) => {
-      await requireChain(connection, wallet);
       const gas = call.gas ?? (await gasOf(connection, address, call, signal));
+      // Directly before it sends: the user may change the chain while the gas is estimated.
+      await requireChain(connection, wallet);
       signal?.throwIfAborted();
       const hash = await wallet
         .sendTransaction({ account, chain: null, gas, ...callMessage(call) })

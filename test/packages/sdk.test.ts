@@ -147,6 +147,26 @@ describe("sdk: what goes wrong", () => {
     assert.deepEqual(error.data, { field: "walletClient", expected: 31_337, found: 1 });
   });
 
+  it("sends nothing from a wallet whose chain changes while the gas is estimated", async () => {
+    let chainId: string | undefined;
+    let sent = 0;
+    const wallet = browserWallet(async (call, pass) => {
+      if (call.method === "eth_sendTransaction") sent += 1;
+      return call.method === "eth_chainId" ? (chainId ?? pass(call)) : pass(call);
+    });
+    const request = (call: Call): Promise<unknown> => {
+      if (call.method === "eth_estimateGas") chainId = "0x1";
+      return publicClient.request(call as Parameters<PublicClient["request"]>[0]);
+    };
+    const asking = createConclave({
+      publicClient: createPublicClient({ transport: custom({ request }), pollingInterval: 20, cacheTime: 0 }),
+      walletClient: wallet,
+      deployment: world.deployment,
+    }).ask({ ...QUESTION, currency: "native" });
+    await refuses(asking, "WALLET_WRONG_CHAIN", "walletClient");
+    assert.equal(sent, 0);
+  });
+
   it("tells a user's refusal from a failure", async () => {
     const denied = Object.assign(new Error("User denied"), { code: 4001 });
     const wallet = browserWallet(async (call, pass) => {
