@@ -129,8 +129,15 @@ export async function receiptOf(
         }),
     );
   }
-  if (!isCancelled) return receipt;
+  if (!isCancelled) return requireStatus(doing, receipt);
   throw new ConclaveError("WALLET_REJECTED", `${doing}: the wallet replaced transaction ${hash} by another one`, {
     transactionHash: hash,
   });
+}
+
+/** Throws CHAIN_UNREACHABLE if the node tells neither success nor a revert: then nobody knows. */
+export function requireStatus(doing: string, receipt: TransactionReceipt): TransactionReceipt {
+  // viem passes on what it does not know.
+  if (["success", "reverted"].includes(receipt.status)) return receipt;
+  throw new ConclaveError("CHAIN_UNREACHABLE", `${doing}: the node answers with a receipt that has no status`);
 }
