@@ -196,6 +196,41 @@ describe("page: asking", () => {
     assert.equal(await page.evaluate(() => localStorage.getItem("conclave.sent")), "[]");
   });
 
+  it("waits in every tab, which says for what; a tab that does not wait lets the others go on, also where the node talks nonsense", async (context) => {
+    let told: "hello" | null | undefined = null;
+    const routes = (page: Page): Promise<unknown> =>
+      page.context().route(`${world.rpcUrl}/**`, (route) => {
+        const { id, method } = (route.request().postDataJSON() ?? {}) as RpcCall & { readonly id: number };
+        const isFalse = told !== undefined && method === "eth_getTransactionReceipt";
+        return isFalse ? route.fulfill({ json: { jsonrpc: "2.0", id, result: told } }) : route.continue();
+      });
+    const { page } = await visit(context, world, { route: "/ask", wallet: { account: 3 }, routes });
+    await connectWallet(page);
+    await page.getByLabel("Question").fill("Is 18 a prime number?");
+    await page.getByRole("button", { name: "Ask", exact: true }).click();
+    await page.waitForFunction(() => localStorage.getItem("conclave.sent") !== null);
+    told = "hello";
+    await sees(page, "Your question is sent and waits for the chain.");
+    await sees(page, "The node of the chain does not answer");
+    const other = await page.context().newPage();
+    await other.goto(`${world.url}#/ask`);
+    for (const tab of [page, other]) {
+      await sees(tab, "Is 18 a prime number?");
+      await tab
+        .getByText(shortened(world.accounts[3]?.address ?? "0x"))
+        .last()
+        .waitFor();
+    }
+    await other.getByRole("button", { name: "Do not wait: ask another question" }).click();
+    await other.getByLabel("Question").waitFor();
+    await other.reload();
+    await other.getByLabel("Question").waitFor();
+    told = undefined;
+    await page.reload();
+    await page.getByRole("heading", { level: 1, name: "Is 18 a prime number?" }).waitFor();
+    assert.equal(await page.evaluate(() => localStorage.getItem("conclave.sent")), "[]");
+  });
+
   it("goes to the request that is asked and paid, also where the browser keeps nothing", async (context) => {
     const routes = (page: Page): Promise<unknown> => page.addInitScript(keepsNothing);
     const { page } = await visit(context, world, { route: "/ask", wallet: { account: 3 }, routes });
