@@ -374,8 +374,28 @@ describe("sdk: history", () => {
     deployment = { ...deployment, oracle: registry };
     await refuses(open(url).history(), "SUBGRAPH_WRONG_CHAIN", "subgraphUrl");
     const away = open("http://127.0.0.1:9/");
-    assert.equal((await away.history({ limit: 1 })).source, "chain");
+    const inItsPlace = await away.history({ limit: 1 });
+    assert.deepEqual([inItsPlace.source, inItsPlace.subgraphError?.code], ["chain", "SUBGRAPH_UNREACHABLE"]);
     await refuses(away.history({ cursor: "s-5" }), "SUBGRAPH_UNREACHABLE", null);
+  });
+
+  it("asks the chain where the subgraph is taken down, answers wrongly or has stopped, and says why", async (context) => {
+    const gone = JSON.stringify({ errors: [{ message: "deployment `Qm12` does not exist" }] });
+    const stopped = JSON.stringify({ data: { ...standing({ hasIndexingErrors: true }), requests: [], evidences: [] } });
+    for (const [status, body, code, reason] of [
+      [404, "no such thing", "SUBGRAPH_FAILED", /HTTP status 404/],
+      [200, gone, "SUBGRAPH_FAILED", /does not exist/],
+      [200, "<!doctype html><title>Parked</title>", "SUBGRAPH_INVALID", /not JSON/],
+      [200, stopped, "SUBGRAPH_FAILED", /stopped indexing after block 90/],
+    ] as const) {
+      const { url, close } = await startSubgraphServer((_, response) => response.writeHead(status).end(body));
+      context.after(close);
+      const reader = createConclave({ publicClient, deployment: world.deployment, subgraphUrl: url });
+      for (const { source, subgraphError } of [await reader.history({ limit: 1 }), await reader.faults()]) {
+        assert.deepEqual([source, subgraphError instanceof ConclaveError && subgraphError.code], ["chain", code]);
+        assert.match(subgraphError?.message ?? "", reason);
+      }
+    }
   });
 });
 
