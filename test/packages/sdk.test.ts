@@ -5,7 +5,6 @@ import {
   createTestClient,
   createWalletClient,
   custom,
-  encodeErrorResult,
   http,
   numberToHex,
   type Hex,
@@ -13,12 +12,12 @@ import {
   type WalletClient,
 } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
-import { decisionOracleAbi } from "@conclave/contracts/abi";
 import { sha256, utf8 } from "../../agents/core/encoding/bytes.ts";
 import { cidString } from "../../agents/core/encoding/cid.ts";
 import { startDecidedChain, type DecidedChain } from "../../devnet/decided-chain.ts";
 import { createConclave, ConclaveError, type Conclave, type RequestUpdate } from "../../sdk/src/index.ts";
 import { replyData, requestRow, standing, startSubgraphServer } from "../adapters/fixtures/subgraph-server.ts";
+import { browserWallet } from "./browser-wallet.ts";
 
 const QUESTION = { question: "Is 720 more than 500?", kind: "boolean" } as const;
 /** Its document is nobody's. */
@@ -139,74 +138,6 @@ describe("sdk: what goes wrong", () => {
     assert.throws(() => reading.actions, isError("WALLET_MISSING", "walletClient"));
     const nobody = createWalletClient({ transport: http(world.chain.rpcUrl) });
     await refuses(conclaveOf(nobody).ask(QUESTION), "WALLET_MISSING", "walletClient.account");
-  });
-
-  it("sends nothing from a wallet on another chain", async () => {
-    const wallet = browserWallet(async (call, pass) => (call.method === "eth_chainId" ? "0x1" : pass(call)));
-    const error = await refuses(conclaveOf(wallet).ask(QUESTION), "WALLET_WRONG_CHAIN", "walletClient");
-    assert.deepEqual(error.data, { field: "walletClient", expected: 31_337, found: 1 });
-  });
-
-  it("sends nothing from a wallet whose chain changes while the gas is estimated", async () => {
-    let chainId: string | undefined;
-    let sent = 0;
-    const wallet = browserWallet(async (call, pass) => {
-      if (call.method === "eth_sendTransaction") sent += 1;
-      return call.method === "eth_chainId" ? (chainId ?? pass(call)) : pass(call);
-    });
-    const request = (call: Call): Promise<unknown> => {
-      if (call.method === "eth_estimateGas") chainId = "0x1";
-      return publicClient.request(call as Parameters<PublicClient["request"]>[0]);
-    };
-    const asking = createConclave({
-      publicClient: createPublicClient({ transport: custom({ request }), pollingInterval: 20, cacheTime: 0 }),
-      walletClient: wallet,
-      deployment: world.deployment,
-    }).ask({ ...QUESTION, currency: "native" });
-    await refuses(asking, "WALLET_WRONG_CHAIN", "walletClient");
-    assert.equal(sent, 0);
-  });
-
-  it("tells a user's refusal from a failure", async () => {
-    const denied = Object.assign(new Error("User denied"), { code: 4001 });
-    const wallet = browserWallet(async (call, pass) => {
-      if (call.method === "eth_sendTransaction") throw denied;
-      return pass(call);
-    });
-    const native = { ...QUESTION, currency: "native" } as const;
-    await refuses(conclaveOf(wallet).ask(native), "WALLET_REJECTED", null);
-    for (const [code, said, hint] of [
-      [-32_002, "Request already pending", /^open the wallet: a request waits there/],
-      [4900, "Disconnected", /^the wallet is not connected to a chain/],
-      [-32_603, "Internal JSON-RPC error.", /^see in the wallet what went wrong/],
-      [-32_000, "nonce too low", /^see in the wallet what went wrong/],
-      [undefined, "the window is gone", /^see in the wallet what went wrong/],
-    ] as const) {
-      const broken = browserWallet(async (call, pass) => {
-        if (call.method === "eth_sendTransaction") throw Object.assign(new Error(said), { code });
-        return pass(call);
-      });
-      const error = await refuses(conclaveOf(broken).ask(native), "WALLET_FAILED", null);
-      assert.deepEqual([error.message.includes(said), hint.test(error.hint)], [true, true], error.message);
-    }
-  });
-
-  it("tells what the contract or the node says through the wallet", async () => {
-    const native = { ...QUESTION, currency: "native" } as const;
-    const failing = (failure: Error): Conclave =>
-      conclaveOf(
-        browserWallet(async (call, pass) => {
-          if (call.method === "eth_sendTransaction") throw failure;
-          return pass(call);
-        }),
-      );
-    const data = encodeErrorResult({ abi: decisionOracleAbi, errorName: "QuestionIsEmpty" });
-    const estimated = failing(Object.assign(new Error("execution reverted"), { code: 3, data }));
-    assert.equal((await refuses(estimated.ask(native), "TERMS_INVALID", null)).data["error"], "QuestionIsEmpty");
-    const poor = failing(Object.assign(new Error("insufficient funds for gas * price + value"), { code: -32_000 }));
-    await refuses(poor.ask(native), "BALANCE_TOO_LOW", null);
-    const away = createWalletClient({ account: account(), transport: http("http://127.0.0.1:9/", { retryCount: 0 }) });
-    await refuses(conclaveOf(away).ask(native), "CHAIN_UNREACHABLE", null);
   });
 
   it("names what a poor account lacks", async () => {
@@ -420,7 +351,7 @@ describe("sdk: stake", () => {
   });
 
   it("approves where the wallet signs as contracts do, whose signature is no permit", async () => {
-    const wallet = browserWallet(async (call, pass) =>
+    const wallet = browserWallet(publicClient, account(), async (call, pass) =>
       call.method === "eth_signTypedData_v4" ? `0x${"ab".repeat(96)}` : pass(call),
     );
     const nonce = await nonceOf(owner);
@@ -444,18 +375,9 @@ describe("sdk: stake", () => {
   });
 });
 
-type Call = { readonly method: string; readonly params?: unknown };
-
 function walletOf(index: number): WalletClient {
   const key = world.chain.accounts[index]?.privateKey ?? "0x";
   return createWalletClient({ account: privateKeyToAccount(key), transport: http(world.chain.rpcUrl) });
-}
-
-/** The owner's wallet in a browser: the node holds its key, and `answer` may do what users and wallets do. */
-function browserWallet(answer: (call: Call, pass: (call: Call) => Promise<unknown>) => Promise<unknown>): WalletClient {
-  const pass = (call: Call): Promise<unknown> => publicClient.request(call as Parameters<PublicClient["request"]>[0]);
-  const request = (call: Call): Promise<unknown> => answer(call, pass);
-  return createWalletClient({ account: account(), transport: custom({ request }, { retryCount: 0 }) });
 }
 
 function account(): Hex {

@@ -1,6 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
-import { messageOf } from "../../../agents/core/errors.ts";
 import { ConclaveError } from "../../../sdk/src/index.ts";
 import { useDashboard } from "../dashboard.tsx";
 import { hasAmounts, withUnits } from "./amounts.ts";
@@ -102,7 +101,7 @@ function wordsOf(error: unknown): Words {
     const way = WAYS[code] ?? (message.includes(hint) ? null : `What to do: ${hint}.`);
     return { title: title ?? "That did not work", message, way };
   }
-  return { title: "That did not work", message: messageOf(error), way: null };
+  return { title: "That did not work", message: error instanceof Error ? error.message : String(error), way: null };
 }
 
 /** The CID of the block that an error is about; null if it is about none. */
