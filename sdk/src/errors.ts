@@ -1,7 +1,7 @@
-import { BaseError } from "viem";
+import { BaseError, HttpRequestError, TimeoutError, WebSocketRequestError } from "viem";
 import { toChainError } from "../../agents/adapters/chain/errors.ts";
 import { refusals } from "../../agents/adapters/chain/refusals.ts";
-import { ConclaveError as CoreError, type ErrorCode } from "../../agents/core/errors.ts";
+import { ConclaveError as CoreError, messageOf, type ErrorCode } from "../../agents/core/errors.ts";
 
 /** What to do about each error that the SDK throws, unless the contract refused for a reason that has a way out of its own. */
 const hints = {
@@ -10,6 +10,7 @@ const hints = {
   WALLET_REJECTED: "nothing was sent; ask again when the user wants it",
   WALLET_UNAUTHORIZED:
     "ask the user to allow the account for this page in the wallet, then connect it again; nothing was sent",
+  WALLET_FAILED: "see in the wallet what went wrong, and whether it has sent the transaction; then repeat the call",
   CHAIN_UNREACHABLE: "check the node's URL and the network between; nothing was lost, and the call can be repeated",
   CHAIN_WRONG_ID: "give createConclave a publicClient of the deployment's chain",
   CHAIN_NO_CONTRACT: "correct the addresses of the deployment",
@@ -41,6 +42,13 @@ const hints = {
 } as const satisfies Partial<Record<ErrorCode, string>> &
   Record<`WALLET_${string}` | "WORKER_FAILED" | "WORLD_FAILED", string>;
 
+/** What to do where a wallet says what it lacks, by the code of EIP-1193 or EIP-1474. */
+const walletHints: Readonly<Record<number, string>> = {
+  [-32_002]: "open the wallet: a request waits there; answer it, then repeat the call",
+  4900: "the wallet is not connected to a chain: check its network and the node that it uses, then repeat the call",
+  4901: "the wallet is not connected to this chain: check the node that it uses for it, then repeat the call",
+};
+
 export type ConclaveErrorCode = keyof typeof hints;
 
 /** An error as data: branch on `code`, show `message`, offer `hint`. */
@@ -58,7 +66,7 @@ export class ConclaveError extends Error {
     this.name = "ConclaveError";
     this.code = code;
     this.field = typeof data["field"] === "string" ? data["field"] : null;
-    this.hint = refusals[String(data["error"])] ?? hints[code];
+    this.hint = refusals[String(data["error"])] ?? walletHints[Number(data["walletCode"])] ?? hints[code];
     this.data = data;
   }
 }
@@ -88,6 +96,7 @@ export async function guarded<T>(action: () => Promise<T>): Promise<T> {
 const REJECTED = 4001;
 const UNAUTHORIZED = 4100;
 
+/** What a wallet, or a node that a client uses as one, could not do. The node of the chain is to blame only where it has not answered. */
 export function walletFailed(doing: string, error: unknown): Error {
   if (hasCode(error, REJECTED))
     return new ConclaveError("WALLET_REJECTED", `${doing}: the wallet's user refused`, {}, error);
@@ -98,11 +107,32 @@ export function walletFailed(doing: string, error: unknown): Error {
       { field: "walletClient.account" },
       error,
     );
-  return toChainError(error, doing, null);
+  const known = toChainError(asError(error), doing, null);
+  if (known.code !== "CHAIN_UNREACHABLE" || isUnanswered(error)) return known;
+  const walletCode = Object.keys(walletHints).find((code) => hasCode(error, Number(code)));
+  return new ConclaveError(
+    "WALLET_FAILED",
+    `${doing}: the wallet did not do it (${messageOf(known.cause)})`,
+    walletCode === undefined ? {} : { walletCode: Number(walletCode) },
+    error,
+  );
+}
+
+/** Some wallets throw what is no Error. */
+function asError(error: unknown): Error {
+  if (error instanceof Error) return error;
+  const { message = error } = Object(error) as { readonly message?: unknown };
+  return new Error(String(message));
+}
+
+/** True if viem itself asked a node, and got no answer. */
+function isUnanswered(error: unknown): boolean {
+  const kinds = [HttpRequestError, TimeoutError, WebSocketRequestError];
+  return error instanceof BaseError && error.walk((cause) => kinds.some((kind) => cause instanceof kind)) !== null;
 }
 
 function hasCode(error: unknown, code: number): boolean {
-  const has = (one: unknown): boolean => one instanceof Error && "code" in one && one.code === code;
+  const has = (one: unknown): boolean => typeof one === "object" && one !== null && "code" in one && one.code === code;
   return error instanceof BaseError ? error.walk(has) !== null : has(error);
 }
 

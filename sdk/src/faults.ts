@@ -2,6 +2,7 @@ import type { Connection } from "../../agents/adapters/chain/connection.ts";
 import { readRecentFaults } from "../../agents/adapters/chain/faults.ts";
 import type { RequestId } from "../../agents/core/types.ts";
 import type { FaultFilter, PastFault } from "../../agents/ports/history.ts";
+import type { ConclaveError } from "./errors.ts";
 import {
   askSubgraph,
   DEFAULT_BLOCKS,
@@ -33,13 +34,15 @@ export async function readFaults(
     agentId: (options.agentId ?? null) as FaultFilter["agentId"],
     requestId: (options.requestId ?? null) as RequestId | null,
   };
-  const onChain = async (): Promise<FoundFaults> => {
+  const onChain = async (subgraphError: ConclaveError | null): Promise<FoundFaults> => {
     const found = await readRecentFaults(connection, filter, limit, { blocks, signal });
-    return { ...found, source: "chain" };
+    return { ...found, source: "chain", subgraphError };
   };
-  if (subgraphUrl === undefined) return onChain();
+  if (subgraphUrl === undefined) return onChain(null);
   const indexed = askSubgraph(connection, subgraphUrl, (subgraph) => subgraph.faults(filter, limit, signal));
   return indexed
-    .then(({ answer, upTo }): FoundFaults => ({ faults: answer, source: "subgraph", toBlock: upTo.block }))
+    .then(({ answer, upTo }): FoundFaults => {
+      return { faults: answer, source: "subgraph", toBlock: upTo.block, subgraphError: null };
+    })
     .catch(unlessAway(onChain));
 }

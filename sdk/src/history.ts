@@ -5,6 +5,7 @@ import type { Indexed, Subgraph } from "../../agents/adapters/subgraph/subgraph.
 import { ConclaveError as CoreError } from "../../agents/core/errors.ts";
 import type { AgentId, RequestId } from "../../agents/core/types.ts";
 import type { AgentHistory, HistoryFilter, RequestMoney, RequestPage } from "../../agents/ports/history.ts";
+import { ConclaveError, toSdkError } from "./errors.ts";
 import { termsOf, type ProtocolId } from "./terms.ts";
 
 export interface HistoryOptions {
@@ -34,7 +35,12 @@ export interface Told {
   readonly source: "subgraph" | "chain";
   /** The last block that the answer knows. */
   readonly toBlock: number;
+  /** Why the chain answers in the subgraph's place; null if the subgraph was not asked, or answers. */
+  readonly subgraphError: ConclaveError | null;
 }
+
+/** A subgraph that does not answer, answers wrongly or has stopped. One of another deployment is a wrong address. */
+const NO_ANSWER: ReadonlySet<string> = new Set(["SUBGRAPH_UNREACHABLE", "SUBGRAPH_FAILED", "SUBGRAPH_INVALID"]);
 
 export const DEFAULT_LIMIT = 20;
 export const DEFAULT_BLOCKS = 50_000;
@@ -48,17 +54,19 @@ export async function readHistory(
 ): Promise<HistoryPage> {
   const { cursor } = options;
   const { limit = DEFAULT_LIMIT } = options;
-  const onChain = (): Promise<HistoryPage> => fromChain(connection, limit, options);
-  if (subgraphUrl === undefined || CHAIN_CURSOR.test(cursor ?? "")) return onChain();
+  const onChain = (subgraphError: ConclaveError | null): Promise<HistoryPage> =>
+    fromChain(connection, limit, options, subgraphError);
+  if (subgraphUrl === undefined || CHAIN_CURSOR.test(cursor ?? "")) return onChain(null);
   const indexed = fromSubgraph(connection, subgraphUrl, limit, options);
   // Only its own first page can be had from elsewhere: a cursor means nothing to another source.
   return cursor === undefined ? indexed.catch(unlessAway(onChain)) : indexed;
 }
 
-/** Asks the chain where the subgraph does not answer. */
-export function unlessAway<T>(onChain: () => Promise<T>): (error: unknown) => Promise<T> {
+/** Asks the chain where the subgraph gives no answer. */
+export function unlessAway<T>(onChain: (subgraphError: ConclaveError) => Promise<T>): (error: unknown) => Promise<T> {
   return (error) => {
-    if (error instanceof CoreError && error.code === "SUBGRAPH_UNREACHABLE") return onChain();
+    const told = toSdkError(error);
+    if (told instanceof ConclaveError && NO_ANSWER.has(told.code)) return onChain(told);
     throw error;
   };
 }
@@ -73,7 +81,7 @@ async function fromSubgraph(
   const { answer, upTo } = await askSubgraph(connection, url, (subgraph) =>
     subgraph.requests(filterOf(options), page, signalOf(options)),
   );
-  return { ...answer, source: "subgraph", toBlock: upTo.block };
+  return { ...answer, source: "subgraph", toBlock: upTo.block, subgraphError: null };
 }
 
 /** Returns what happened to an agent, with at most `limit` entries in each list; null if the subgraph knows no such agent. */
@@ -125,12 +133,17 @@ function requireOwn(found: string | null, expected: string): void {
   );
 }
 
-async function fromChain(connection: Connection, limit: number, options: HistoryOptions): Promise<HistoryPage> {
+async function fromChain(
+  connection: Connection,
+  limit: number,
+  options: HistoryOptions,
+  subgraphError: ConclaveError | null,
+): Promise<HistoryPage> {
   const page = { limit, cursor: options.cursor ?? null };
   const window = { blocks: options.blocks ?? DEFAULT_BLOCKS, signal: signalOf(options) };
   const found = await recentHistoryOf(connection).requests(filterOf(options), page, window);
   const { requests, next, toBlock } = found;
-  return { requests, next, source: "chain", toBlock };
+  return { requests, next, source: "chain", toBlock, subgraphError };
 }
 
 function filterOf({ agentId, consumer, protocol, statuses, since, until }: HistoryOptions): HistoryFilter {

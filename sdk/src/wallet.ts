@@ -53,8 +53,9 @@ function walletSender(connection: Connection, { client: wallet, account }: Signi
       },
     } satisfies SigningAccount,
     send: async (call, signal) => {
-      await requireChain(connection, wallet);
       const gas = call.gas ?? (await gasOf(connection, address, call, signal));
+      // Directly before it sends: the user may change the chain while the gas is estimated.
+      await requireChain(connection, wallet);
       signal?.throwIfAborted();
       const hash = await wallet
         .sendTransaction({ account, chain: null, gas, ...callMessage(call) })
@@ -128,8 +129,15 @@ export async function receiptOf(
         }),
     );
   }
-  if (!isCancelled) return receipt;
+  if (!isCancelled) return requireStatus(doing, receipt);
   throw new ConclaveError("WALLET_REJECTED", `${doing}: the wallet replaced transaction ${hash} by another one`, {
     transactionHash: hash,
   });
+}
+
+/** Throws CHAIN_UNREACHABLE if the node tells neither success nor a revert: then nobody knows. */
+export function requireStatus(doing: string, receipt: TransactionReceipt): TransactionReceipt {
+  // viem passes on what it does not know.
+  if (["success", "reverted"].includes(receipt.status)) return receipt;
+  throw new ConclaveError("CHAIN_UNREACHABLE", `${doing}: the node answers with a receipt that has no status`);
 }

@@ -40,6 +40,24 @@ describe("docs/reasons.md", () => {
     assert.match(String(errorFailure(wrong, "conclave agent run --help").way), /`conclave agent schema`/);
   });
 
+  it("sends only whoever lacks tokens to the faucet", () => {
+    const wayFor = (data: ConclaveError["data"]): string =>
+      String(errorFailure(new ConclaveError("STAKE_MISSING", "Stake: it fails", data), "conclave --help").way);
+    assert.match(wayFor({ account: "0x", balance: "1", required: "2" }), /conclave account fund ACCOUNT/);
+    assert.match(wayFor({ amount: "5", balance: "3", room: "9" }), /conclave account fund ACCOUNT/);
+    for (const [data, way] of [
+      [{ stake: "1", minStake: "2", maxStake: "3" }, /bounds with --stake$/],
+      [{ agentId: 1, unbonding: "0" }, /^begin with `conclave agent unstake/],
+      [{ agentId: 1, unbondingEnd: 5 }, /^wait until then/],
+      [{ agentId: 1, stake: "0", minStake: "1" }, /`conclave delegate`/],
+      [{ stake: "1", amount: "2" }, /--amount all/],
+      [{ error: "StakeBelowMinimum", stake: "1", minimum: "2" }, /^do what the message says/],
+    ] as const) {
+      assert.match(wayFor(data), way);
+      assert.doesNotMatch(wayFor(data), /account fund/);
+    }
+  });
+
   it("a damaged journal: the page says what the error says", async () => {
     const text = await readFile(join(root, "docs/reasons.md"), "utf8");
     const entry = /^### JOURNAL_CORRUPT$([^]*?)^### /m.exec(text)?.[1]?.toLowerCase().replaceAll(/\s+/g, " ") ?? "";

@@ -88,6 +88,11 @@ describe("command line: accounts", () => {
     assert.equal((await cli.run(["account", "fund", address, "--coins", "0", ...chain])).code, 0);
     assert.equal(await tokensOf(address), parseEther("10007.5"));
     assert.equal((await cli.run(["account", "fund", example, ...chain])).code, 0);
+    const precompile = await cli.failure("account", "fund", `0x${"00".repeat(19)}01`, ...chain);
+    assert.equal(precompile.code, "CHAIN_REVERTED");
+    assert.match(precompile.message, /^Give to 0x0+1: it took no coins/);
+    const absent = await cli.run(["account", "fund", "--keystore", "absent.json", ...chain]);
+    assert.match(absent.stderr, /^error KEYSTORE_MISSING: .*\nway out: .*`conclave account new`/);
     for (const wrong of [[], [address, "--keystore", "new.json"], ["0x12"]])
       assert.equal((await cli.failure("account", "fund", ...wrong, ...chain)).code, "USAGE", wrong.join(" "));
   });

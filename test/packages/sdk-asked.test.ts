@@ -46,6 +46,29 @@ describe("sdk: a question that is sent", () => {
     await assert.rejects(reader.asked("0x12"), { code: "USAGE", field: "transactionHash" });
   });
 
+  it("is not lost where the node answers with nonsense in the receipt's place", async () => {
+    for (const nonsense of ["hello", { status: "0x5" }]) {
+      let isWrong = true;
+      const request = async (call: { readonly method: string }): Promise<unknown> => {
+        const told = await publicClient.request(call as Parameters<PublicClient["request"]>[0]);
+        const isReceipt = call.method === "eth_getTransactionReceipt" && isWrong;
+        return isReceipt ? (typeof nonsense === "string" ? nonsense : { ...(told as object), ...nonsense }) : told;
+      };
+      const conclave = createConclave({
+        publicClient: createPublicClient({ transport: custom({ request }), pollingInterval: 20, cacheTime: 0 }),
+        walletClient: createWalletClient({ account: owner(), transport: http(world.chain.rpcUrl) }),
+        deployment: world.deployment,
+      });
+      const sent: Hex[] = [];
+      const asking = conclave.ask({ ...QUESTION, currency: "native", onSent: (hash) => sent.push(hash) });
+      await assert.rejects(asking, { code: "CHAIN_UNREACHABLE" });
+      const [hash = "0x"] = sent;
+      await assert.rejects(conclave.asked(hash), { code: "CHAIN_UNREACHABLE" });
+      isWrong = false;
+      assert.equal((await conclave.asked(hash)).receipt.transactionHash, hash);
+    }
+  });
+
   it("is not sent by a wallet that does not give the account to the page, nor with terms out of bounds", async () => {
     const request = async (call: { readonly method: string }): Promise<unknown> => {
       if (call.method === "eth_sendTransaction") throw Object.assign(new Error("not authorized"), { code: 4100 });

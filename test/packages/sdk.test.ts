@@ -17,6 +17,7 @@ import { cidString } from "../../agents/core/encoding/cid.ts";
 import { startDecidedChain, type DecidedChain } from "../../devnet/decided-chain.ts";
 import { createConclave, ConclaveError, type Conclave, type RequestUpdate } from "../../sdk/src/index.ts";
 import { replyData, requestRow, standing, startSubgraphServer } from "../adapters/fixtures/subgraph-server.ts";
+import { browserWallet } from "./browser-wallet.ts";
 
 const QUESTION = { question: "Is 720 more than 500?", kind: "boolean" } as const;
 /** Its document is nobody's. */
@@ -137,27 +138,6 @@ describe("sdk: what goes wrong", () => {
     assert.throws(() => reading.actions, isError("WALLET_MISSING", "walletClient"));
     const nobody = createWalletClient({ transport: http(world.chain.rpcUrl) });
     await refuses(conclaveOf(nobody).ask(QUESTION), "WALLET_MISSING", "walletClient.account");
-  });
-
-  it("sends nothing from a wallet on another chain", async () => {
-    const wallet = browserWallet(async (call, pass) => (call.method === "eth_chainId" ? "0x1" : pass(call)));
-    const error = await refuses(conclaveOf(wallet).ask(QUESTION), "WALLET_WRONG_CHAIN", "walletClient");
-    assert.deepEqual(error.data, { field: "walletClient", expected: 31_337, found: 1 });
-  });
-
-  it("tells a user's refusal from a failure", async () => {
-    const denied = Object.assign(new Error("User denied"), { code: 4001 });
-    const wallet = browserWallet(async (call, pass) => {
-      if (call.method === "eth_sendTransaction") throw denied;
-      return pass(call);
-    });
-    const native = { ...QUESTION, currency: "native" } as const;
-    await refuses(conclaveOf(wallet).ask(native), "WALLET_REJECTED", null);
-    const broken = browserWallet(async (call, pass) => {
-      if (call.method === "eth_sendTransaction") throw new Error("the window is gone");
-      return pass(call);
-    });
-    await refuses(conclaveOf(broken).ask(native), "CHAIN_UNREACHABLE", null);
   });
 
   it("names what a poor account lacks", async () => {
@@ -325,8 +305,28 @@ describe("sdk: history", () => {
     deployment = { ...deployment, oracle: registry };
     await refuses(open(url).history(), "SUBGRAPH_WRONG_CHAIN", "subgraphUrl");
     const away = open("http://127.0.0.1:9/");
-    assert.equal((await away.history({ limit: 1 })).source, "chain");
+    const inItsPlace = await away.history({ limit: 1 });
+    assert.deepEqual([inItsPlace.source, inItsPlace.subgraphError?.code], ["chain", "SUBGRAPH_UNREACHABLE"]);
     await refuses(away.history({ cursor: "s-5" }), "SUBGRAPH_UNREACHABLE", null);
+  });
+
+  it("asks the chain where the subgraph is taken down, answers wrongly or has stopped, and says why", async (context) => {
+    const gone = JSON.stringify({ errors: [{ message: "deployment `Qm12` does not exist" }] });
+    const stopped = JSON.stringify({ data: { ...standing({ hasIndexingErrors: true }), requests: [], evidences: [] } });
+    for (const [status, body, code, reason] of [
+      [404, "no such thing", "SUBGRAPH_FAILED", /HTTP status 404/],
+      [200, gone, "SUBGRAPH_FAILED", /does not exist/],
+      [200, "<!doctype html><title>Parked</title>", "SUBGRAPH_INVALID", /not JSON/],
+      [200, stopped, "SUBGRAPH_FAILED", /stopped indexing after block 90/],
+    ] as const) {
+      const { url, close } = await startSubgraphServer((_, response) => response.writeHead(status).end(body));
+      context.after(close);
+      const reader = createConclave({ publicClient, deployment: world.deployment, subgraphUrl: url });
+      for (const { source, subgraphError } of [await reader.history({ limit: 1 }), await reader.faults()]) {
+        assert.deepEqual([source, subgraphError instanceof ConclaveError && subgraphError.code], ["chain", code]);
+        assert.match(subgraphError?.message ?? "", reason);
+      }
+    }
   });
 });
 
@@ -351,7 +351,7 @@ describe("sdk: stake", () => {
   });
 
   it("approves where the wallet signs as contracts do, whose signature is no permit", async () => {
-    const wallet = browserWallet(async (call, pass) =>
+    const wallet = browserWallet(publicClient, account(), async (call, pass) =>
       call.method === "eth_signTypedData_v4" ? `0x${"ab".repeat(96)}` : pass(call),
     );
     const nonce = await nonceOf(owner);
@@ -375,18 +375,9 @@ describe("sdk: stake", () => {
   });
 });
 
-type Call = { readonly method: string; readonly params?: unknown };
-
 function walletOf(index: number): WalletClient {
   const key = world.chain.accounts[index]?.privateKey ?? "0x";
   return createWalletClient({ account: privateKeyToAccount(key), transport: http(world.chain.rpcUrl) });
-}
-
-/** The owner's wallet in a browser: the node holds its key, and `answer` may do what users and wallets do. */
-function browserWallet(answer: (call: Call, pass: (call: Call) => Promise<unknown>) => Promise<unknown>): WalletClient {
-  const pass = (call: Call): Promise<unknown> => publicClient.request(call as Parameters<PublicClient["request"]>[0]);
-  const request = (call: Call): Promise<unknown> => answer(call, pass);
-  return createWalletClient({ account: account(), transport: custom({ request }, { retryCount: 0 }) });
 }
 
 function account(): Hex {

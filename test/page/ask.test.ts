@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 import { getAbiItem, numberToHex, toFunctionSelector, type Hex } from "viem";
 import { decisionOracleAbi } from "@conclave/contracts/abi";
 import type { Conclave } from "../../sdk/src/index.ts";
-import { changeWallet, connectWallet, keepsNothing, type RpcCall, sees, visit } from "./visit.ts";
+import { connectWallet, keepsNothing, type RpcCall, sees, shortened, visit } from "./visit.ts";
 import { conclaveOf, startDashboardWorld, type DashboardWorld } from "./world.ts";
 
 let world: DashboardWorld;
@@ -16,10 +16,6 @@ before(async () => {
   conclave = conclaveOf(world);
 });
 after(() => world.close());
-
-function shortened(address: string): RegExp {
-  return new RegExp(`^${address.slice(0, 6)}…${address.slice(-4)}$`, "i");
-}
 
 /** Presses before the page can draw what the first press did. */
 async function pressThrice(page: Page, name: string | RegExp): Promise<void> {
@@ -67,35 +63,6 @@ describe("page: asking", () => {
     await page.locator(".decided-answer").waitFor();
     assert.equal(await page.locator(".decided-answer").innerText(), "yes");
     await page.locator(".pane.is-agrees").nth(3).waitFor();
-  });
-
-  it("sends nothing if the user says no, or if the wallet is on another chain", async (context) => {
-    let chainId: string | undefined;
-    const { page } = await visit(context, world, {
-      route: "/ask",
-      wallet: {
-        account: 3,
-        answer: ({ method }) => {
-          if (method === "eth_chainId") return chainId;
-          if (method === "wallet_switchEthereumChain") {
-            chainId = undefined;
-            return null;
-          }
-          if (method === "eth_sendTransaction") throw Object.assign(new Error("User denied"), { code: 4001 });
-          return undefined;
-        },
-      },
-    });
-    await connectWallet(page);
-    await page.getByLabel("Question").fill("Is 8 a prime number?");
-    await page.getByRole("button", { name: "Ask", exact: true }).click();
-    await sees(page, "You said no in the wallet");
-    chainId = "0x1";
-    await page.getByRole("button", { name: "Ask", exact: true }).click();
-    await sees(page, "The wallet is on another chain");
-    await page.getByRole("button", { name: "Switch the wallet to chain 31337" }).click();
-    await page.getByRole("button", { name: "Ask", exact: true }).click();
-    await sees(page, "You said no in the wallet");
   });
 
   it("pays once, however often and fast one presses", async (context) => {
@@ -161,6 +128,41 @@ describe("page: asking", () => {
     await page.getByRole("heading", { level: 1, name: "Is 12 a prime number?" }).waitFor();
     await page.getByRole("link", { name: "Ask" }).click();
     assert.equal(await page.getByLabel("Question").inputValue(), "");
+    assert.equal(await page.evaluate(() => localStorage.getItem("conclave.sent")), "[]");
+  });
+
+  it("waits in every tab, which says for what; a tab that does not wait lets the others go on, also where the node talks nonsense", async (context) => {
+    let told: "hello" | null | undefined = null;
+    const routes = (page: Page): Promise<unknown> =>
+      page.context().route(`${world.rpcUrl}/**`, (route) => {
+        const { id, method } = (route.request().postDataJSON() ?? {}) as RpcCall & { readonly id: number };
+        const isFalse = told !== undefined && method === "eth_getTransactionReceipt";
+        return isFalse ? route.fulfill({ json: { jsonrpc: "2.0", id, result: told } }) : route.continue();
+      });
+    const { page } = await visit(context, world, { route: "/ask", wallet: { account: 3 }, routes });
+    await connectWallet(page);
+    await page.getByLabel("Question").fill("Is 18 a prime number?");
+    await page.getByRole("button", { name: "Ask", exact: true }).click();
+    await page.waitForFunction(() => localStorage.getItem("conclave.sent") !== null);
+    told = "hello";
+    await sees(page, "Your question is sent and waits for the chain.");
+    await sees(page, "The node of the chain does not answer");
+    const other = await page.context().newPage();
+    await other.goto(`${world.url}#/ask`);
+    for (const tab of [page, other]) {
+      await sees(tab, "Is 18 a prime number?");
+      await tab
+        .getByText(shortened(world.accounts[3]?.address ?? "0x"))
+        .last()
+        .waitFor();
+    }
+    await other.getByRole("button", { name: "Do not wait: ask another question" }).click();
+    await other.getByLabel("Question").waitFor();
+    await other.reload();
+    await other.getByLabel("Question").waitFor();
+    told = undefined;
+    await page.reload();
+    await page.getByRole("heading", { level: 1, name: "Is 18 a prime number?" }).waitFor();
     assert.equal(await page.evaluate(() => localStorage.getItem("conclave.sent")), "[]");
   });
 
@@ -327,67 +329,5 @@ describe("page: asking", () => {
       { delay, finality, nonAnswers, security, appeals },
       { delay: 7_200, finality: 85, nonAnswers: "refused", security: "none", appeals: 1 },
     );
-  });
-
-  it("follows the wallet: another account, another chain, and no account", async (context) => {
-    const [first, second] = [world.accounts[3]?.address ?? "0x", world.accounts[4]?.address ?? "0x"];
-    let chainId: string | undefined = "0x1";
-    let isWilling = false;
-    let isOpen = true;
-    const answer = ({ method }: RpcCall): unknown => {
-      if (method === "eth_chainId") return chainId;
-      if (method === "eth_accounts" && !isOpen) return [];
-      if (method === "eth_sendTransaction") throw Object.assign(new Error("not authorized"), { code: 4100 });
-      if (method !== "wallet_switchEthereumChain") return undefined;
-      if (!isWilling) throw Object.assign(new Error("User denied"), { code: 4001 });
-      chainId = undefined;
-      return null;
-    };
-    const { page } = await visit(context, world, { route: "/ask", wallet: { account: 3, answer } });
-    const banner = page.getByRole("banner");
-    await connectWallet(page);
-    await sees(page, "It is on chain 1, and this Conclave is on chain 31337.");
-    await banner.getByRole("button", { name: / on chain 1$/ }).waitFor();
-    const switching = page.getByRole("main").getByRole("button", { name: "Switch the wallet to chain 31337" });
-    await switching.click();
-    await sees(page, "You said no in the wallet");
-    isWilling = true;
-    await switching.click();
-    await page.getByRole("alert").first().waitFor({ state: "detached" });
-    chainId = "0x5";
-    await changeWallet(page, "chainChanged", "0x5");
-    await sees(page, "It is on chain 5, and this Conclave is on chain 31337.");
-    chainId = undefined;
-    await changeWallet(page, "chainChanged", "0x7a69");
-    await page.getByRole("alert").first().waitFor({ state: "detached" });
-    await page.getByLabel("Question").fill("Is 13 a prime number?");
-    await page.getByRole("button", { name: "Ask", exact: true }).click();
-    await sees(page, "The wallet refuses");
-    assert.equal(await banner.getByRole("button", { name: shortened(first) }).count(), 1);
-    await changeWallet(page, "accountsChanged", [second]);
-    await banner.getByRole("button", { name: shortened(second) }).waitFor();
-    isOpen = false;
-    await changeWallet(page, "accountsChanged", []);
-    await banner.getByRole("button", { name: "Connect" }).waitFor();
-  });
-
-  it("connects the wallet again after a reload, unless its user has disconnected it", async (context) => {
-    const asked: string[] = [];
-    const answer = ({ method }: RpcCall): undefined => void asked.push(method);
-    const { page } = await visit(context, world, { route: "/ask", wallet: { account: 3, answer } });
-    await connectWallet(page);
-    await page.reload();
-    await page.getByRole("banner").getByRole("button", { name: /^0x/ }).click();
-    assert.equal(asked.filter((method) => method === "eth_requestAccounts").length, 1);
-    await page.getByRole("button", { name: "Disconnect" }).click();
-    await page.reload();
-    await page.getByRole("heading", { level: 1, name: "Ask" }).waitFor();
-    await page.getByRole("banner").getByRole("button", { name: "Connect" }).waitFor();
-    assert.equal(asked.filter((method) => method === "eth_accounts").length, 1);
-  });
-
-  it("says what to do without a wallet", async (context) => {
-    const { page } = await visit(context, world, { route: "/ask", config: { ...world.config, burnerKey: undefined } });
-    await sees(page, "This browser has no wallet.");
   });
 });

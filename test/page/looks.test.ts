@@ -126,7 +126,21 @@ describe("page: long lists", () => {
     await sees(page, /From a subgraph that is \d+ blocks behind the chain/);
     isAway = true;
     await page.reload();
-    await sees(page, "The subgraph does not answer.");
+    await sees(page, /The subgraph gives no answer.*Reason: .*the connection failed/);
+    assert.equal(await page.getByRole("listitem").count(), 3);
+  });
+
+  it("shows the chain's events where the subgraph is taken down", async (context) => {
+    const routes = (page: Page): Promise<unknown> =>
+      page.route("http://subgraph.example/**", (route) =>
+        route.fulfill({
+          json: { errors: [{ message: "deployment does not exist" }] },
+          headers: { "access-control-allow-origin": "*" },
+        }),
+      );
+    const config = { ...world.config, subgraphUrl: "http://subgraph.example/name/conclave" };
+    const { page } = await visit(context, world, { config, routes });
+    await sees(page, /The subgraph gives no answer.*Reason: .*deployment does not exist/);
     assert.equal(await page.getByRole("listitem").count(), 3);
   });
 });

@@ -143,3 +143,8 @@ export function keepsNothing(): void {
     throw new DOMException("full", "QuotaExceededError");
   };
 }
+
+/** An address as the dashboard shows it. */
+export function shortened(address: string): RegExp {
+  return new RegExp(`^${address.slice(0, 6)}…${address.slice(-4)}$`, "i");
+}

@@ -73,7 +73,13 @@ async function send(client: PublicClient, call: Call, receiver: Address): Promis
   });
   const { status } = await receiptOf(client, hash);
   if (status === "success") return hash;
-  throw new ConclaveError("CHAIN_REVERTED", `Give to ${receiver}: ${hash} reverted`, { transactionHash: hash });
+  const why =
+    call.value === undefined
+      ? "the token minted nothing for it"
+      : "it took no coins: it is no account but code, which refuses them or needs more gas than a transfer has; name an account";
+  throw new ConclaveError("CHAIN_REVERTED", `Give to ${receiver}: ${why} (transaction ${hash} reverted)`, {
+    transactionHash: hash,
+  });
 }
 
 function refused(to: Address, why: string): ConclaveError {

@@ -109,7 +109,7 @@ async function readKeystore(path: string): Promise<z.infer<typeof fileSchema>> {
     if ((cause as NodeJS.ErrnoException).code !== "ENOENT") throw cause;
     throw new ConclaveError(
       "KEYSTORE_MISSING",
-      `Open keystore ${path} failed: no such file; make one with "conclave agent init" or correct the path`,
+      `Open keystore ${path} failed: no such file; correct the path, or make one with "conclave account new", for an agent with "conclave agent init"`,
       { path },
       cause,
     );

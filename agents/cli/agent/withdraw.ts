@@ -22,7 +22,10 @@ export const agentWithdraw: CommandSpec<Options> = {
       throw new ConclaveError(
         "STAKE_MISSING",
         `Withdraw the stake of agent ${record.agentId}: none is unbonding; begin with "conclave agent unstake"`,
-        { agentId: record.agentId },
+        {
+          agentId: record.agentId,
+          unbonding: "0",
+        },
       );
     }
     const { timestamp } = await chain.head(host.signal);

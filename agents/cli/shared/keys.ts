@@ -150,7 +150,7 @@ export async function keystoreAddress(path: string): Promise<Address> {
   if (isHex(prefixed, 20)) return prefixed as Address;
   throw new ConclaveError(
     "CONFIG_INVALID",
-    `Read keystore ${path}: it states no address; make it with "conclave agent init"`,
+    `Read keystore ${path}: it states no address; name a keystore of "conclave account new" or "conclave agent init"`,
     { path },
   );
 }

@@ -1,17 +1,18 @@
+import { TOO_MANY_MARKS } from "../../core/sources/text.ts";
 import type { Receipt } from "../../ports/chain.ts";
 import Table from "cli-table3";
 
 /**
- * Writes JSON with bigints as decimal strings, since not every reader has numbers of that size. Characters that could
- * steer a terminal are escaped; JSON itself requires that only for the oldest control characters.
+ * Writes JSON with bigints as decimal strings, since not every reader has numbers of that size. What `printable` escapes is escaped
+ * here, too; JSON itself requires that only for the oldest control characters.
  */
 export function toJson(value: unknown): string {
   const text = JSON.stringify(value, (_, item: unknown) => (typeof item === "bigint" ? String(item) : item));
-  return text.replace(UNPRINTABLE, escaped);
+  return escapedBy(unitsOf, text);
 }
 
 /** Escapes each UTF-16 unit. */
-function escaped(character: string): string {
+function unitsOf(character: string): string {
   return Array.from({ length: character.length }, (_, unit) => {
     return `\\u${character.charCodeAt(unit).toString(16).padStart(4, "0")}`;
   }).join("");
@@ -56,14 +57,20 @@ function plainTable(lines: readonly string[][]): string {
 }
 
 /**
- * Controls, line separators, and characters that are invisible or change the direction: text of others must not steer
- * the terminal.
+ * Controls, line separators, and characters that change the direction or have no shape, such as fillers: text of others must not steer
+ * the terminal, nor hide anything in it.
  */
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
-/** Returns the text as one line in which every character is visible. */
+/** Returns the text as one line in which every character is visible, and no pile of marks covers other lines. */
 export function printable(text: string): string {
-  return text.toWellFormed().replace(UNPRINTABLE, (character) => `\\u${hexOf(character)}`);
+  return escapedBy((character) => `\\u${hexOf(character)}`, text.toWellFormed());
+}
+
+function escapedBy(escape: (character: string) => string, text: string): string {
+  return text
+    .replace(UNPRINTABLE, escape)
+    .replace(TOO_MANY_MARKS, (marks, kept: string) => kept + Array.from(marks.slice(kept.length), escape).join(""));
 }
 
 /** Returns a character's code as in source text: in braces if it has more than four digits. */

@@ -5,7 +5,8 @@ import type { ModelFailureKind } from "../../ports/model.ts";
 export const wayOut: Readonly<Record<ErrorCode, string>> = {
   CONFIG_INVALID: "correct what the message names; `conclave agent schema` says what conclave.json may hold",
   CONFIG_MISSING: "give what the message names: a file, a field of it, an option or a variable",
-  KEYSTORE_MISSING: "make a keystore with `conclave agent init`, or correct the path",
+  KEYSTORE_MISSING:
+    "correct the path, or make a keystore: with `conclave account new` for an account, with `conclave agent init` for an agent",
   KEYSTORE_EXISTS:
     "name another place for the key: --dir of `agent init`, --keystore of `account new`; an existing key is never overwritten",
   KEYSTORE_PASSWORD_WRONG: "give the password of this keystore; if it is right, restore the file from a copy",
@@ -20,7 +21,7 @@ export const wayOut: Readonly<Record<ErrorCode, string>> = {
   CHAIN_REORGED: "raise chain.finalityDepth, then start again",
   CHAIN_HEADER_UNKNOWN: "update conclave, or use another node; without the header this agent finds no committee",
   DEPLOYMENT_UNFINISHED: "give the same command again to go on, or add --reset to start afresh",
-  STAKE_MISSING: "do what the message says; on a local chain `conclave account fund ACCOUNT` gives tokens",
+  STAKE_MISSING: "send the account more of the stake token; on a local chain `conclave account fund ACCOUNT` gives it",
   BALANCE_TOO_LOW:
     "send the account, or the subscription that pays, more of the fee token, or coins for the gas and what is paid in coins (on a local chain: conclave account fund ACCOUNT)",
   GAS_TOO_DEAR:
@@ -93,10 +94,25 @@ const modelWays: Readonly<Record<ModelFailureKind, string>> = {
   crashed: "look at the message; another build of the engine, or another model, may help",
 };
 
+/** What to do about STAKE_MISSING, by the first of these that its data has. */
+const stakeWays: readonly (readonly [about: string, way: string])[] = [
+  ["error", "do what the message says, and repeat the command"],
+  ["unbondingEnd", "wait until then, and repeat the command"],
+  ["unbonding", "begin with `conclave agent unstake --amount AMOUNT`, and withdraw when that is free"],
+  ["maxStake", "name a stake within these bounds with --stake"],
+  [
+    "room",
+    "name an amount of more than 0 for which there is enough of both; on a local chain `conclave account fund ACCOUNT` gives tokens",
+  ],
+  ["minStake", "bond what is missing with `conclave delegate`, and repeat the command"],
+  ["stake", "name an amount up to that with --amount, or `--amount all`"],
+];
+
 /** Returns what to do about the error, by its kind if it has one, else by its code. */
 export function wayOutOf({ code, data }: ConclaveError): string {
   const kind = data["kind"] as ModelFailureKind | undefined;
-  if (code === "STAKE_MISSING" && "unbondingEnd" in data) return "wait until then, and repeat the command";
+  const stakeWay = stakeWays.find(([about]) => about in data)?.[1];
+  if (code === "STAKE_MISSING" && stakeWay !== undefined) return stakeWay;
   return code === "MODEL_FAILED" && kind !== undefined ? modelWays[kind] : wayOut[code];
 }
 

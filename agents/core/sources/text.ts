@@ -19,7 +19,7 @@ const LOOSE =
  * More marks on one character than any script has. Engines sort marks in time that grows with the square of their number, in one step
  * that nothing ends: some megabytes of them would stop a thread for an hour.
  */
-const TOO_MANY_MARKS = /(\p{M}{30})\p{M}+/gu;
+export const TOO_MANY_MARKS = /(\p{M}{30})\p{M}+/gu;
 
 /**
  * Visible characters in form C, with 30 marks on one at most; a run of white space is one line break if it has any, else one space; nothing

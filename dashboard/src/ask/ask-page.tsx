@@ -14,11 +14,11 @@ import { DraftFields } from "./ask-fields.tsx";
 import { keepCursor } from "./asked.ts";
 import { keepDraft, keptDraft } from "./draft.ts";
 import { KINDS, LABELS, questionFlaw, sourcesIn, termsIn, type Draft } from "./question.ts";
-import { askKept, forgetSent, sentTo } from "./sent.ts";
+import { askKept, sentTo } from "./sent.ts";
 import { solidityFor, typescriptFor } from "./snippets.ts";
 import { Waiting } from "./waiting.tsx";
 
-/** Asks a question, or waits for the one that was sent before the page was loaded again. */
+/** Asks a question, or waits for the one that was sent before the page was loaded again, or by another tab. */
 export function AskPage(): ReactElement {
   const { settings } = useDashboard();
   const [, goTo] = useLocation();
@@ -29,19 +29,7 @@ export function AskPage(): ReactElement {
     goTo(`/request/${requestId}`);
   };
   if (sent === null) return <AskForm onAsked={show} onFailed={() => setSent(sentTo(settings))} />;
-  return (
-    <Waiting
-      hash={sent}
-      onAsked={(asked) => {
-        forgetSent(settings, sent);
-        show(asked);
-      }}
-      onForget={() => {
-        forgetSent(settings, sent);
-        setSent(sentTo(settings));
-      }}
-    />
-  );
+  return <Waiting key={sent.hash} sent={sent} onAsked={show} onLeft={() => setSent(sentTo(settings))} />;
 }
 
 interface FormProps {

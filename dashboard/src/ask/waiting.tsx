@@ -1,25 +1,35 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import type { Asked } from "../../../sdk/src/index.ts";
+import { shortHex } from "../shared/format.ts";
 import { NodeAway } from "../shared/node-away.tsx";
+import { Quoted } from "../shared/quoted.tsx";
 import { Trouble } from "../shared/trouble.tsx";
 import { useDashboard } from "../dashboard.tsx";
+import { forgetSent, isRefused, leaveSent, type Sent } from "./sent.ts";
 
 interface Props {
-  /** The transaction that asks. */
-  readonly hash: `0x${string}`;
+  readonly sent: Sent;
   readonly onAsked: (asked: Asked) => void;
-  readonly onForget: () => void;
+  /** The user does not wait for it any more. */
+  readonly onLeft: () => void;
 }
 
-/** Waits for a question that was sent before the page was loaded again. */
-export function Waiting({ hash, onAsked, onForget }: Props): ReactElement {
+/** Characters of the question that are shown. */
+const MOST_SHOWN = 200;
+
+/** Waits for a question that was sent before the page was loaded again, or by another tab. */
+export function Waiting({ sent: { hash, account, question }, onAsked, onLeft }: Props): ReactElement {
   const { conclave, settings } = useDashboard();
   const waiting = useQuery({
     queryKey: ["asked", settings, hash],
     gcTime: 0,
     queryFn: async ({ signal }) => {
-      const asked = await conclave.asked(hash, signal);
+      const asked = await conclave.asked(hash, signal).catch((error: unknown) => {
+        if (isRefused(error)) forgetSent(hash);
+        throw error;
+      });
+      forgetSent(hash);
       onAsked(asked);
       return String(asked.requestId);
     },
@@ -29,13 +39,22 @@ export function Waiting({ hash, onAsked, onForget }: Props): ReactElement {
       <h1>Ask</h1>
       <section className="card stack" aria-label="Sent">
         <p role="status">Your question is sent and waits for the chain. Its decision opens here.</p>
+        <p>
+          <Quoted text={question} most={MOST_SHOWN} />
+        </p>
         <p className="small">
-          Transaction <span className="mono">{hash}</span>
+          Sent by <span className="mono">{shortHex(account)}</span> in transaction <span className="mono">{hash}</span>
         </p>
         {waiting.isFetching && <NodeAway />}
         {waiting.error !== null && <Trouble error={waiting.error} onRetry={() => void waiting.refetch()} />}
         <div className="row">
-          <button type="button" onClick={onForget}>
+          <button
+            type="button"
+            onClick={() => {
+              leaveSent(hash);
+              onLeft();
+            }}
+          >
             Do not wait: ask another question
           </button>
         </div>

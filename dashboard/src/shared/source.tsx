@@ -3,9 +3,10 @@ import type { ReactElement } from "react";
 import type { HistoryPage } from "../../../sdk/src/index.ts";
 import { useDashboard } from "../dashboard.tsx";
 import { plural } from "./format.ts";
+import { Quoted } from "./quoted.tsx";
 
 interface Props {
-  readonly told: Pick<HistoryPage, "source" | "toBlock"> | undefined;
+  readonly told: Pick<HistoryPage, "source" | "toBlock" | "subgraphError"> | undefined;
   /** What is listed. */
   readonly what: "requests" | "faults";
   /** How to see more than the subgraph's word. */
@@ -27,12 +28,18 @@ export function Source({ told, what, proof }: Props): ReactElement | null {
   });
   if (told === undefined) return null;
   const behind = head === undefined ? 0 : Number(head) - told.toBlock;
+  if (told.source === "chain" && settings.subgraphUrl === null)
+    return <p className="soft small">From the events of the latest 50,000 blocks.</p>;
   if (told.source === "chain")
     return (
       <p className="soft small">
-        {settings.subgraphUrl === null
-          ? "From the events of the latest 50,000 blocks."
-          : `The subgraph does not answer. This is from the events of the latest 50,000 blocks; older ${what} are missing.`}
+        The subgraph gives no answer. This is from the events of the latest 50,000 blocks; older {what} are missing.
+        {told.subgraphError !== null && (
+          <>
+            {" "}
+            Reason: <Quoted text={told.subgraphError.message} most={200} />
+          </>
+        )}
       </p>
     );
   if (behind < -AHEAD_BLOCKS)

@@ -62,13 +62,6 @@ interface Words {
 
 type Code = ConclaveError["code"];
 
-/** EIP-1193. */
-const REJECTED = 4001;
-const UNAUTHORIZED = 4100;
-const UNAUTHORIZED_TITLE = "The wallet refuses";
-const UNAUTHORIZED_WAY =
-  "Choose the account in the wallet and allow it for this page, or connect again with the button at the top. Nothing was sent.";
-
 const TITLES: Partial<Record<Code, string>> = {
   CHAIN_UNREACHABLE: "The node of the chain does not answer",
   CHAIN_WRONG_ID: "The node serves another chain",
@@ -78,7 +71,8 @@ const TITLES: Partial<Record<Code, string>> = {
   WALLET_MISSING: "No wallet is connected",
   WALLET_WRONG_CHAIN: "The wallet is on another chain",
   WALLET_REJECTED: "You said no in the wallet",
-  WALLET_UNAUTHORIZED: UNAUTHORIZED_TITLE,
+  WALLET_UNAUTHORIZED: "The wallet refuses",
+  WALLET_FAILED: "The wallet did not send it",
   BALANCE_TOO_LOW: "The account holds too little",
   STAKE_MISSING: "The account holds too little",
   REQUEST_UNKNOWN: "There is no such request",
@@ -94,7 +88,8 @@ const WAYS: Partial<Record<Code, string>> = {
   CHAIN_WRONG_ID: "Correct the node or the chain id in the settings.",
   CHAIN_NO_CONTRACT: "Correct the addresses in the settings.",
   WALLET_MISSING: "Connect one with the button at the top.",
-  WALLET_UNAUTHORIZED: UNAUTHORIZED_WAY,
+  WALLET_UNAUTHORIZED:
+    "Choose the account in the wallet and allow it for this page, or connect again with the button at the top. Nothing was sent.",
   WALLET_WRONG_CHAIN: "Switch it, then repeat what you did. Nothing was sent.",
   NETWORK_FAILED: "Name another gateway in the settings, or try again later. The decision on the chain stands anyway.",
 };
@@ -106,11 +101,7 @@ function wordsOf(error: unknown): Words {
     const way = WAYS[code] ?? (message.includes(hint) ? null : `What to do: ${hint}.`);
     return { title: title ?? "That did not work", message, way };
   }
-  // Some wallets throw what is no Error.
-  const { code, message = String(error) } = (error ?? {}) as { readonly code?: unknown; readonly message?: string };
-  if (code === REJECTED) return { title: "You said no in the wallet", message: "Nothing was sent.", way: null };
-  if (code === UNAUTHORIZED) return { title: UNAUTHORIZED_TITLE, message, way: UNAUTHORIZED_WAY };
-  return { title: "That did not work", message, way: null };
+  return { title: "That did not work", message: error instanceof Error ? error.message : String(error), way: null };
 }
 
 /** The CID of the block that an error is about; null if it is about none. */

@@ -1,4 +1,5 @@
 import { custom, getAddress, http, toHex, type WalletClient } from "viem";
+import { walletFailed } from "../../../sdk/src/errors.ts";
 import { walletClientOf } from "../clients.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { BrowserWallet } from "./providers.ts";
@@ -37,9 +38,12 @@ export const BURNER = "burner";
 /** Begins the key of the query that reads the wallet's chain. */
 export const WALLET_CHAIN = "walletChain";
 
-/** Asks the wallet for an account. Rejects with the wallet's error if the user says no. */
+/** Asks the wallet for an account. */
 export async function connect(wallet: BrowserWallet, settings: Settings): Promise<Account> {
-  const account = accountOf(wallet, settings, await wallet.provider.request({ method: "eth_requestAccounts" }));
+  const shown = await wallet.provider.request({ method: "eth_requestAccounts" }).catch((error: unknown) => {
+    throw walletFailed("Connect the wallet", error);
+  });
+  const account = accountOf(wallet, settings, shown);
   if (account === null) throw new Error("The wallet shows no account; unlock it and choose one.");
   return account;
 }
@@ -86,12 +90,15 @@ function accountOf(wallet: BrowserWallet, settings: Settings, [first]: readonly 
 
 async function switchTo(provider: Provider, { chainId, rpcUrl }: Settings): Promise<void> {
   const id = toHex(chainId);
-  try {
-    await provider.request({ method: "wallet_switchEthereumChain", params: [{ chainId: id }] });
-  } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === UNKNOWN_CHAIN)) throw error;
-    const nativeCurrency = { name: "Ether", symbol: "ETH", decimals: 18 };
-    const chain = { chainId: id, chainName: `Chain ${chainId}`, rpcUrls: [rpcUrl], nativeCurrency };
-    await provider.request({ method: "wallet_addEthereumChain", params: [chain] });
-  }
+  const nativeCurrency = { name: "Ether", symbol: "ETH", decimals: 18 };
+  const chain = { chainId: id, chainName: `Chain ${chainId}`, rpcUrls: [rpcUrl], nativeCurrency };
+  await provider
+    .request({ method: "wallet_switchEthereumChain", params: [{ chainId: id }] })
+    .catch((error: unknown) => {
+      if ((error as { readonly code?: unknown } | null)?.code !== UNKNOWN_CHAIN) throw error;
+      return provider.request({ method: "wallet_addEthereumChain", params: [chain] });
+    })
+    .catch((error: unknown) => {
+      throw walletFailed("Switch the wallet's chain", error);
+    });
 }

@@ -1,0 +1,141 @@
+// A wallet of the browser beside the dashboard, in a real browser: its user says no, its chain is another one, it fails.
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { changeWallet, connectWallet, type RpcCall, sees, shortened, visit } from "./visit.ts";
+import { startDashboardWorld, type DashboardWorld } from "./world.ts";
+
+let world: DashboardWorld;
+
+before(async () => {
+  world = await startDashboardWorld(1);
+});
+after(() => world.close());
+
+function failureOf(code: number, message: string): Error {
+  return Object.assign(new Error(message), { code });
+}
+
+describe("page: wallets", () => {
+  it("sends nothing if the user says no, or if the wallet is on another chain", async (context) => {
+    let chainId: string | undefined;
+    const { page } = await visit(context, world, {
+      route: "/ask",
+      wallet: {
+        account: 3,
+        answer: ({ method }) => {
+          if (method === "eth_chainId") return chainId;
+          if (method === "wallet_switchEthereumChain") {
+            chainId = undefined;
+            return null;
+          }
+          if (method === "eth_sendTransaction") throw Object.assign(new Error("User denied"), { code: 4001 });
+          return undefined;
+        },
+      },
+    });
+    await connectWallet(page);
+    await page.getByLabel("Question").fill("Is 8 a prime number?");
+    await page.getByRole("button", { name: "Ask", exact: true }).click();
+    await sees(page, "You said no in the wallet");
+    chainId = "0x1";
+    await page.getByRole("button", { name: "Ask", exact: true }).click();
+    await sees(page, "The wallet is on another chain");
+    await page.getByRole("button", { name: "Switch the wallet to chain 31337" }).click();
+    await page.getByRole("button", { name: "Ask", exact: true }).click();
+    await sees(page, "You said no in the wallet");
+  });
+
+  it("says what the wallet says, and what to do in it; it does not blame the node", async (context) => {
+    let failure: Error | null = failureOf(-32_002, "Request already pending");
+    const answer = ({ method }: RpcCall): undefined => {
+      if (failure !== null && ["eth_requestAccounts", "eth_sendTransaction"].includes(method)) throw failure;
+    };
+    const { page } = await visit(context, world, { route: "/ask", wallet: { account: 3, answer } });
+    const banner = page.getByRole("banner");
+    await banner.getByRole("button", { name: "Connect" }).click();
+    await banner.getByRole("button", { name: "Test wallet" }).click();
+    await banner.getByText("open the wallet: a request waits there").waitFor();
+    failure = null;
+    await banner.getByRole("button", { name: "Test wallet" }).click();
+    await banner.getByRole("button", { name: /^0x/ }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByLabel("Question").fill("Is 17 a prime number?");
+    for (const [code, message, way] of [
+      [-32_002, "Request already pending", "open the wallet: a request waits there"],
+      [4900, "The provider is disconnected", "the wallet is not connected to a chain"],
+      [-32_000, "nonce too low", "see in the wallet what went wrong"],
+      [-32_000, "\u202egnp.exe <b>bold</b>", "see in the wallet what went wrong"],
+    ] as const) {
+      failure = failureOf(code, message);
+      await page.getByRole("button", { name: "Ask", exact: true }).click();
+      await sees(page, "The wallet did not send it");
+      await sees(page, message.replace("\u202e", "\ufffd"));
+      await sees(page, way);
+      assert.equal(await page.getByText("The node of the chain does not answer").count(), 0);
+      await page.getByLabel("Question").fill(`Is 17 a prime number? ${code} ${message.length}`);
+      await page.getByRole("alert").waitFor({ state: "detached" });
+    }
+  });
+
+  it("follows the wallet: another account, another chain, and no account", async (context) => {
+    const [first, second] = [world.accounts[3]?.address ?? "0x", world.accounts[4]?.address ?? "0x"];
+    let chainId: string | undefined = "0x1";
+    let isWilling = false;
+    let isOpen = true;
+    const answer = ({ method }: RpcCall): unknown => {
+      if (method === "eth_chainId") return chainId;
+      if (method === "eth_accounts" && !isOpen) return [];
+      if (method === "eth_sendTransaction") throw Object.assign(new Error("not authorized"), { code: 4100 });
+      if (method !== "wallet_switchEthereumChain") return undefined;
+      if (!isWilling) throw Object.assign(new Error("User denied"), { code: 4001 });
+      chainId = undefined;
+      return null;
+    };
+    const { page } = await visit(context, world, { route: "/ask", wallet: { account: 3, answer } });
+    const banner = page.getByRole("banner");
+    await connectWallet(page);
+    await sees(page, "It is on chain 1, and this Conclave is on chain 31337.");
+    await banner.getByRole("button", { name: / on chain 1$/ }).waitFor();
+    const switching = page.getByRole("main").getByRole("button", { name: "Switch the wallet to chain 31337" });
+    await switching.click();
+    await sees(page, "You said no in the wallet");
+    isWilling = true;
+    await switching.click();
+    await page.getByRole("alert").first().waitFor({ state: "detached" });
+    chainId = "0x5";
+    await changeWallet(page, "chainChanged", "0x5");
+    await sees(page, "It is on chain 5, and this Conclave is on chain 31337.");
+    chainId = undefined;
+    await changeWallet(page, "chainChanged", "0x7a69");
+    await page.getByRole("alert").first().waitFor({ state: "detached" });
+    await page.getByLabel("Question").fill("Is 13 a prime number?");
+    await page.getByRole("button", { name: "Ask", exact: true }).click();
+    await sees(page, "The wallet refuses");
+    assert.equal(await banner.getByRole("button", { name: shortened(first) }).count(), 1);
+    await changeWallet(page, "accountsChanged", [second]);
+    await banner.getByRole("button", { name: shortened(second) }).waitFor();
+    isOpen = false;
+    await changeWallet(page, "accountsChanged", []);
+    await banner.getByRole("button", { name: "Connect" }).waitFor();
+  });
+
+  it("connects the wallet again after a reload, unless its user has disconnected it", async (context) => {
+    const asked: string[] = [];
+    const answer = ({ method }: RpcCall): undefined => void asked.push(method);
+    const { page } = await visit(context, world, { route: "/ask", wallet: { account: 3, answer } });
+    await connectWallet(page);
+    await page.reload();
+    await page.getByRole("banner").getByRole("button", { name: /^0x/ }).click();
+    assert.equal(asked.filter((method) => method === "eth_requestAccounts").length, 1);
+    await page.getByRole("button", { name: "Disconnect" }).click();
+    await page.reload();
+    await page.getByRole("heading", { level: 1, name: "Ask" }).waitFor();
+    await page.getByRole("banner").getByRole("button", { name: "Connect" }).waitFor();
+    assert.equal(asked.filter((method) => method === "eth_accounts").length, 1);
+  });
+
+  it("says what to do without a wallet", async (context) => {
+    const { page } = await visit(context, world, { route: "/ask", config: { ...world.config, burnerKey: undefined } });
+    await sees(page, "This browser has no wallet.");
+  });
+});
