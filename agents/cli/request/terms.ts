@@ -1,6 +1,8 @@
+import { ConclaveError } from "../../core/errors.ts";
 import type { Protocol } from "../../core/protocol.ts";
 import { protocolByCode, protocols } from "../../core/protocols/index.ts";
 import { usesTerm, type KindTerm } from "../../core/request/kinds.ts";
+import { refuseSources } from "../../core/sources/named.ts";
 import { requireQuestion } from "../../core/request/question.ts";
 import { anybody } from "../../core/request/refusal.ts";
 import { termFlaw, type TermWords } from "../../core/request/term-rules.ts";
@@ -73,6 +75,8 @@ function checkRules(terms: Terms, flags: TermsFlags): void {
  */
 export function requireTakers(terms: Terms, question: string): void {
   requireQuestion(question);
+  const wrong = refuseSources(question);
+  if (wrong !== null) throw new ConclaveError("TERMS_INVALID", `Ask the question: ${wrong}`, { field: "source" });
   const protocol = protocolByCode(terms.protocol);
   const refused = protocol?.refuseRequest(sampleAttempt(terms, question)) ?? null;
   if (refused !== null) throw invalidTerm("protocol", protocol?.id, `every agent would refuse: ${refused}`);
