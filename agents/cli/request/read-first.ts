@@ -1,7 +1,6 @@
 import { resolve } from "node:path";
 import { sourcesConfigSchema, type SourcesConfig } from "../../adapters/source-reader/config.ts";
 import { openSourceReader } from "../../adapters/source-reader/reader.ts";
-import { blockMissing } from "../../adapters/ipfs/block.ts";
 import type { ReaderOptions } from "../../adapters/chain/reader.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import { sourcesOf } from "../../core/sources/named.ts";
@@ -9,6 +8,7 @@ import type { ReadingFailure } from "../../core/sources/snapshot.ts";
 import { parseSource, type Source } from "../../core/sources/source.ts";
 import type { CliHost } from "../shared/command.ts";
 import { CONFIG_FILE, loadAgentConfig, withOwnRpc } from "../shared/config.ts";
+import { NO_STORE } from "../shared/content-source.ts";
 import { printable } from "../shared/output.ts";
 
 /** What the asker can do about a source that is not read, beside asking all the same. */
@@ -34,7 +34,7 @@ export async function requireReadable(
   if (sources.length === 0) return;
   const reader = await openSourceReader({
     config: await configOf(chain, dir, host),
-    store: { get: (digest) => Promise.reject(blockMissing(digest, 0)) },
+    store: NO_STORE,
     environment: host.environment,
   });
   for (const source of sources) {

@@ -52,6 +52,9 @@ export interface ContentSource extends Pick<ContentStore, "get"> {
   close(): Promise<void>;
 }
 
+/** The store of whoever reads no documents: it has no block. */
+export const NO_STORE: Pick<ContentStore, "get"> = { get: (digest) => Promise.reject(blockMissing(digest, 0)) };
+
 /** Most peers to dial, the most useful ones first. */
 const MAX_PEERS = 16;
 const DIAL_TIMEOUT_MS = 10_000;

@@ -2,7 +2,6 @@ import { resolve } from "node:path";
 import { createChainReader } from "../../adapters/chain/reader.ts";
 import { sourcesConfigSchema } from "../../adapters/source-reader/config.ts";
 import { openSourceReader } from "../../adapters/source-reader/reader.ts";
-import { blockMissing } from "../../adapters/ipfs/block.ts";
 import { utf8 } from "../../core/encoding/bytes.ts";
 import { cidString } from "../../core/encoding/cid.ts";
 import { parseSource, type Source } from "../../core/sources/source.ts";
@@ -11,7 +10,13 @@ import { usage } from "../shared/arguments.ts";
 import { chainSource } from "../shared/chain-source.ts";
 import type { CliHost, CommandSpec, Result } from "../shared/command.ts";
 import { CONFIG_FILE, loadAgentConfig, withOwnRpc, type AgentConfig } from "../shared/config.ts";
-import { contentFlags, isSourceNamed, openContentSource, type ContentFlags } from "../shared/content-source.ts";
+import {
+  contentFlags,
+  isSourceNamed,
+  NO_STORE,
+  openContentSource,
+  type ContentFlags,
+} from "../shared/content-source.ts";
 import { printable, rows } from "../shared/output.ts";
 
 interface Options extends ContentFlags {
@@ -59,10 +64,7 @@ async function openStore(
   options: Options,
   host: CliHost,
 ): Promise<{ readonly store: Store; readonly close: () => Promise<void> }> {
-  if (source.kind !== "document") {
-    const get: Store["get"] = (digest) => Promise.reject(blockMissing(digest, 0));
-    return { store: { get }, close: async () => undefined };
-  }
+  if (source.kind !== "document") return { store: NO_STORE, close: async () => undefined };
   const agents = async () => {
     if (config === null)
       throw usage("<source>", source.text, "name who has the document: --peer, --kubo, --store, --gateway or --dir");

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "react";
-import type { PublicClient } from "viem";
 import type { Conclave, RequestUpdate } from "../../../sdk/src/index.ts";
 import { cursorOf } from "../ask/asked.ts";
+import { answersNow } from "../shared/node-away.tsx";
 import { isAway } from "../shared/trouble.tsx";
 import { useDashboard } from "../dashboard.tsx";
 
@@ -54,14 +54,6 @@ async function follow(
       // The node may be back long before the next state comes.
       if (await answers()) tell(({ update }) => ({ update, error: null }));
     }
-}
-
-/** True if the node answers now: what the SDK or viem remembers says nothing of that. */
-async function answersNow(publicClient: PublicClient): Promise<boolean> {
-  return publicClient.getBlockNumber({ cacheTime: 0 }).then(
-    () => true,
-    () => false,
-  );
 }
 
 async function pause(signal: AbortSignal): Promise<void> {

@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
+import type { PublicClient } from "viem";
 import { ConclaveError } from "../../../sdk/src/index.ts";
 import { useDashboard } from "../dashboard.tsx";
 import { Trouble } from "./trouble.tsx";
@@ -15,13 +16,18 @@ export function NodeAway(): ReactElement | null {
     gcTime: 0,
     refetchInterval: LOOK_MS,
     queryFn: async () => {
-      try {
-        return String(await publicClient.getBlockNumber({ cacheTime: 0 }));
-      } catch (cause) {
-        const what = "Wait for the transaction: the node gives no answer, so nobody can tell yet whether it is mined";
-        throw new ConclaveError("CHAIN_UNREACHABLE", what, {}, cause);
-      }
+      if (await answersNow(publicClient)) return true;
+      const what = "Wait for the transaction: the node gives no answer, so nobody can tell yet whether it is mined";
+      throw new ConclaveError("CHAIN_UNREACHABLE", what);
     },
   });
   return error === null ? null : <Trouble error={error} />;
+}
+
+/** True if the node answers now: what the SDK or viem remembers says nothing of that. */
+export async function answersNow(publicClient: PublicClient): Promise<boolean> {
+  return publicClient.getBlockNumber({ cacheTime: 0 }).then(
+    () => true,
+    () => false,
+  );
 }
