@@ -139,7 +139,7 @@ export function committeeDecides(hosted: () => LoadedModel): void {
       },
     );
 
-    it(`took at most the file twice, ${AT_ONCE} contexts and 300 MiB of memory`, async () => {
+    it(`took at most the file twice, ${AT_ONCE} contexts and 400 MiB of memory`, async () => {
       const { path, pid } = hosted();
       const most = memoryNeed(readGgufHeader(path), statSync(path).size, AT_ONCE, CONTEXT);
       const peak = await peakMemory(pid);

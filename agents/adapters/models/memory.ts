@@ -2,7 +2,7 @@ import { MAX_USUAL_CONTEXT, type GgufHeader } from "./gguf.ts";
 import { usualThinking } from "./thinking-budget.ts";
 
 /** What the process has beside the file and the contexts: Node, the engine, and its work on one batch. */
-const ENGINE_BYTES = 300 * 2 ** 20;
+const ENGINE_BYTES = 400 * 2 ** 20;
 
 /** The file as it is mapped, and its weights once more where the engine keeps them in the order that the processor reads fastest. */
 const COPIES = 2;
