@@ -20,6 +20,7 @@ import { processorMs } from "../support/processor-time.ts";
 /** SG5: the protocols that read sources. */
 const READERS = protocols.filter(({ readsSources }) => readsSources);
 const PRICE = "https://api.example.org/price#/usd";
+const call = (...returns: readonly string[]): string => `eip155:1:0x${"6b".repeat(20)}:total()(${returns})@23000000`;
 
 function asking(
   protocol: Protocol,
@@ -43,7 +44,7 @@ const failing = (reason: ReadingFailure): SeatScript => ({ ...shown(""), failsAt
 /** Runs a committee whose first seats in canonical order have other scripts than the rest. */
 function run(protocol: Protocol, attempt: Attempt, usual: SeatScript, others: readonly SeatScript[] = []) {
   const scripts = byRank(attempt, usual, Object.fromEntries(others.map((one, rank) => [rank, one])));
-  return watched(protocol, attempt, scripts, 1, new Map([[PRICE, "unread"]]));
+  return watched(protocol, attempt, scripts, 1, new Map([PRICE, call("uint256")].map((source) => [source, "unread"])));
 }
 
 describe("data questions: over a committee", () => {
@@ -57,6 +58,12 @@ describe("data questions: over a committee", () => {
           const done = run(protocol, attempt, shown("3127.55"));
           assertFields(decisionOf(done), { status: "decided", answer: "3127.55" });
           assertAbove(decisionOf(done).confidence, 900_000);
+          assert.equal(done.asked.length, 0);
+        });
+
+        it(`SG11: n = ${n}: decides the integer that a call returned, and asks no model`, () => {
+          const done = run(protocol, asking(protocol, n, [call("uint256")]), shown("1000000000000000000000000000"));
+          assertFields(decisionOf(done), { status: "decided", answer: "1000000000000000000000000000" });
           assert.equal(done.asked.length, 0);
         });
 
@@ -138,7 +145,7 @@ describe("data questions: over a committee", () => {
     assertBelow(tookMs, 4_000);
   });
 
-  it("SG11: only a number at one source with a pointer is a data question", () => {
+  it("SG11: only a number at one source with a pointer, or of a call that returns one integer, is a data question", () => {
     const isDataQuestion = (sources: readonly string[], terms: Partial<Terms> = {}): boolean =>
       grounded(asking(mbft, 4, sources, terms)).request.isDataQuestion === true;
     assert.equal(isDataQuestion([PRICE]), true);
@@ -146,8 +153,12 @@ describe("data questions: over a committee", () => {
     assert.equal(isDataQuestion([PRICE, "https://api.example.org/price#/eur"]), false);
     assert.equal(isDataQuestion([PRICE], { kind: "boolean", decimals: 0, tolerance: 0n }), false);
     assert.equal(isDataQuestion([]), false);
-    const call = `eip155:1:0x${"6b".repeat(20)}:total()(uint256)@23000000`;
-    assert.equal(isDataQuestion([call]), false);
+    for (const integer of ["uint256", "int256", "uint8"]) assert.equal(isDataQuestion([call(integer)]), true, integer);
+    for (const other of ["bool", "string", "bytes32", "address"])
+      assert.equal(isDataQuestion([call(other)]), false, other);
+    assert.equal(isDataQuestion([call("uint256", "uint256")]), false);
+    assert.equal(isDataQuestion([call("uint256"), PRICE]), false);
+    assert.equal(isDataQuestion([call("uint256")], { kind: "boolean", decimals: 0, tolerance: 0n }), false);
   });
 
   it("SG12: the message of what a seat read holds one number, and no passages", () => {

@@ -108,6 +108,10 @@ describe("sources from the command line", () => {
           assert.deepEqual([asked.code, asked.value["answer"]], [0, "yes"], JSON.stringify(asked.value));
           assert.ok(String(asked.value["question"]).endsWith(`\n${line}`));
         }
+        // SG11: the agents' code tells what a contract returned; these models could not.
+        const stake = ["--question", "How much must an agent stake?", "--source", await minStake()];
+        const staked = await world.json("request", "--dir", "a", "--protocol", "mbft", "--kind", "number", ...stake);
+        assert.equal(staked.value["answer"], String(parseEther("10")), JSON.stringify(staked.value));
         // What cannot be read is not paid for, unless the asker says so.
         const untouched = await spent();
         for (const source of UNREADABLE) {
@@ -136,12 +140,19 @@ describe("sources from the command line", () => {
         await Promise.all(agents);
       }
     });
-    for (const id of ["1", "2", "3"]) {
+    for (const id of ["1", "2", "3", "4"]) {
       const proof = await world.json("verify", id, "--deployment", "deployment.json", "--store", "a/data/ipfs");
       assert.equal(proof.value["ok"], true, JSON.stringify(proof.value));
     }
   });
 });
+
+/** The source that says what the registry wants at least, at the newest final block. */
+async function minStake(): Promise<string> {
+  const client = createPublicClient({ transport: http(world.chain.rpcUrl) });
+  const { number } = await client.getBlock({ blockTag: "finalized" });
+  return `eip155:31337:${world.deployment.registry.toLowerCase()}:minStake()(uint128)@${number}`;
+}
 
 async function settled(id: string): Promise<void> {
   const isSettled = async (): Promise<unknown> =>

@@ -1,7 +1,7 @@
 import { digestOf, decode, encode } from "../encoding/codec.ts";
 import { utf8 } from "../encoding/bytes.ts";
 import { limits } from "../limits.ts";
-import { isSearch, parseSource } from "./source.ts";
+import { isSearch, parseSource, type Source } from "./source.ts";
 import type { Attempt, Digest, Terms } from "../types.ts";
 
 /** The sources that a question names (docs/spec/sources.md). */
@@ -116,10 +116,21 @@ export function namesSources(attempt: Attempt): boolean {
   return grounded(attempt) !== attempt;
 }
 
-/** SG11: true if a number is asked for, and the only source is a value by JSON pointer. */
+/** SG11: true if a number is asked for, and the only source is a value by JSON pointer, or a call that returns one integer. */
 function isDataQuestion({ kind }: Terms, sources: readonly string[]): boolean {
   const [only = ""] = sources;
   if (kind !== "number" || sources.length !== 1) return false;
   const parsed = parseSource(only);
-  return "source" in parsed && parsed.source.kind === "page" && parsed.source.pointer !== null;
+  return "source" in parsed && isValue(parsed.source);
+}
+
+function isValue(source: Source): boolean {
+  switch (source.kind) {
+    case "page":
+      return source.pointer !== null;
+    case "call":
+      return source.returns.length === 1 && /^u?int/.test(source.returns[0] ?? "");
+    default:
+      return false;
+  }
 }
