@@ -130,7 +130,8 @@ function isValue(source: Source): boolean {
       return source.pointer !== null;
     case "call":
       return source.returns.length === 1 && /^u?int/.test(source.returns[0] ?? "");
-    default:
+    case "document":
+    case "search":
       return false;
   }
 }
