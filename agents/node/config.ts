@@ -1,8 +1,11 @@
+import { isAddress } from "viem";
 import { z } from "zod";
 import type { Timing } from "../core/protocol.ts";
 import { MAX_FEE_PER_GAS_GWEI, MAX_PRIORITY_FEE_PER_GAS_GWEI } from "../ports/chain.ts";
 
-const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/, "expected a 20-byte hex address");
+const address = z.string().refine((text) => isAddress(text), {
+  error: "expected a 20-byte hex address, in lower case or with the right checksum",
+});
 
 /** The chain that an agent serves, and its contracts. */
 export const chainConfigSchema = z.strictObject({

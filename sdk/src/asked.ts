@@ -2,10 +2,10 @@ import type { Hex } from "viem";
 import type { Connection } from "../../agents/adapters/chain/connection.ts";
 import { lower } from "../../agents/adapters/chain/decode.ts";
 import { askedIn } from "../../agents/adapters/chain/oracle-actions.ts";
-import { nullIfNotFound } from "../../agents/adapters/chain/receipt.ts";
+import { nullIfNotFound, requireStatus } from "../../agents/adapters/chain/receipt.ts";
 import { revertOf, toReceipt } from "../../agents/adapters/chain/transactions.ts";
 import type { Receipt } from "../../agents/ports/chain.ts";
-import { receiptOf, requireStatus } from "./wallet.ts";
+import { receiptOf } from "./wallet.ts";
 
 const DOING = "Wait for the question";
 

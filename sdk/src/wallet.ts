@@ -3,6 +3,7 @@ import { LOCAL_CHAINS } from "../../agents/adapters/chain/beacon.ts";
 import { sleep } from "../../agents/adapters/chain/backoff.ts";
 import type { Connection } from "../../agents/adapters/chain/connection.ts";
 import { operatorActionsOf } from "../../agents/adapters/chain/operator.ts";
+import { requireStatus } from "../../agents/adapters/chain/receipt.ts";
 import {
   callMessage,
   CREDIT_GAS,
@@ -133,11 +134,4 @@ export async function receiptOf(
   throw new ConclaveError("WALLET_REJECTED", `${doing}: the wallet replaced transaction ${hash} by another one`, {
     transactionHash: hash,
   });
-}
-
-/** Throws CHAIN_UNREACHABLE if the node tells neither success nor a revert: then nobody knows. */
-export function requireStatus(doing: string, receipt: TransactionReceipt): TransactionReceipt {
-  // viem passes on what it does not know.
-  if (["success", "reverted"].includes(receipt.status)) return receipt;
-  throw new ConclaveError("CHAIN_UNREACHABLE", `${doing}: the node answers with a receipt that has no status`);
 }

@@ -4,7 +4,9 @@ import { after, before, beforeEach, describe, it } from "node:test";
 import { parseTransaction, toHex } from "viem";
 import { agentRegistryAbi, decisionOracleAbi } from "@conclave/contracts/abi";
 import { possessionDigest, provePossession } from "../../agents/adapters/chain/possession.ts";
+import { connect } from "../../agents/adapters/chain/connection.ts";
 import { createChainReader } from "../../agents/adapters/chain/reader.ts";
+import { createSender } from "../../agents/adapters/chain/transactions.ts";
 import { createChainWriter } from "../../agents/adapters/chain/writer.ts";
 import { keysFromPrivateKey } from "../../agents/adapters/keystore/keys.ts";
 import { hexToBytes, keccak256, utf8 } from "../../agents/core/encoding/bytes.ts";
@@ -217,6 +219,20 @@ describe("chain: viem", () => {
       harness.proxy.intercept = () => null;
       assert.equal(await impatient.commit(request, awaited, certificate), "already");
       assert.equal(await harness.client.getTransactionCount({ address: account.address }), 1);
+    });
+
+    it("takes a receipt that tells neither success nor a revert for none", async () => {
+      const account = harness.accounts[8];
+      assert.ok(account !== undefined);
+      const sender = createSender(await connect(harness.options), account, {
+        receiptPollMs: 20,
+        receiptTimeoutMs: 300,
+      });
+      harness.proxy.intercept = ({ method, params }) =>
+        method === "eth_getTransactionReceipt"
+          ? ({ result: { transactionHash: params[0], blockNumber: "0x1", logs: [] } } as never)
+          : null;
+      await rejects(sender.send({ to: nobody, data: "0x", doing: "Send nothing" }), "CHAIN_TIMEOUT");
     });
 
     it("replaces a stuck transaction with the same nonce and higher fees", async () => {

@@ -178,6 +178,17 @@ describe("an option of request that is wrong by itself", () => {
     });
 });
 
+describe("a deployment file", () => {
+  it("is refused if an address in it has a wrong checksum, which names the field", async () => {
+    const oracle = "0x5FbDB2315678afecb367f032d93F642f64180aa3";
+    const file = { chainId: 31_337, oracle: oracle.replace("5F", "5f"), registry: oracle.toLowerCase() };
+    await writeFile(join(cli.folder, "wrong.json"), JSON.stringify(file));
+    const { code, message } = await cli.failure("decision", "1", "--deployment", "wrong.json");
+    assert.equal(code, "CONFIG_INVALID", message);
+    assert.match(message, /oracle.*expected a 20-byte hex address, in lower case or with the right checksum/);
+  });
+});
+
 describe("a mistyped option", () => {
   it("is refused on one line with the option that may be meant", async () => {
     const { code, stderr } = await cli.run(["doctor", "--dirr", "x"]);

@@ -1,5 +1,6 @@
 // Receipts on local chains, where a transaction may make the last block for a long time.
 import { WaitForTransactionReceiptTimeoutError, type PublicClient, type TransactionReceipt } from "viem";
+import { ConclaveError } from "../../core/errors.ts";
 import type { Hex } from "../../core/types.ts";
 import { sleep } from "./backoff.ts";
 
@@ -29,4 +30,11 @@ export async function receiptOf(
 export function nullIfNotFound(error: unknown): null {
   if (error instanceof Error && error.name === "TransactionReceiptNotFoundError") return null;
   throw error;
+}
+
+/** Throws CHAIN_UNREACHABLE if the node tells neither success nor a revert: then nobody knows. */
+export function requireStatus(doing: string, receipt: TransactionReceipt): TransactionReceipt {
+  // viem passes on what it does not know.
+  if (["success", "reverted"].includes(receipt.status)) return receipt;
+  throw new ConclaveError("CHAIN_UNREACHABLE", `${doing}: the node answers with a receipt that has no status`);
 }

@@ -1,6 +1,6 @@
 import PQueue from "p-queue";
 import { formatGwei, keccak256, type Hex, type LocalAccount, type TransactionReceipt } from "viem";
-import { nullIfNotFound } from "./receipt.ts";
+import { nullIfNotFound, requireStatus } from "./receipt.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Address } from "../../core/types.ts";
 import { MAX_FEE_PER_GAS_GWEI, MAX_PRIORITY_FEE_PER_GAS_GWEI, type Receipt } from "../../ports/chain.ts";
@@ -252,7 +252,7 @@ interface FlightStatus {
   readonly head: bigint;
 }
 
-/** Returns null while the node does not answer; the caller bounds the wait. */
+/** Returns null while the node does not answer, or with a receipt that tells nothing; the caller bounds the wait. */
 async function observe(
   context: Context,
   call: TransactionCall,
@@ -261,7 +261,7 @@ async function observe(
 ): Promise<FlightStatus | null> {
   const { connection, account } = context;
   try {
-    return await connection.call(call.doing, signal, async (client) => {
+    const seen = await connection.call(call.doing, signal, async (client) => {
       const receipts = await Promise.all(
         flight.hashes.map((hash) =>
           client.getTransactionReceipt({ hash }).catch((error: unknown) => nullIfNotFound(error)),
@@ -270,6 +270,8 @@ async function observe(
       const mined = await client.getTransactionCount({ address: account.address, blockTag: "latest" });
       return { receipt: receipts.find((receipt) => receipt !== null), mined, head: await client.getBlockNumber() };
     });
+    if (seen.receipt !== undefined) requireStatus(call.doing, seen.receipt);
+    return seen;
   } catch (error) {
     if (error instanceof ConclaveError) return null;
     throw error;
