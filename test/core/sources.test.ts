@@ -53,7 +53,7 @@ describe("sources: names and documents", () => {
     assert.equal(refuseSources(["Why?", ...many.slice(1)].join("\n")), null);
     assert.match(String(refuseSources(["Why?", ...many].join("\n"))), /4 sources, not 5/);
     assert.equal(refuseSources("The source: unknown.\nWhy?"), null);
-    for (const none of [line(RULES), `\n \n${line(RULES)}\n${line(OTHER)}`])
+    for (const none of [line(RULES), `\n \n${line(RULES)}\n${line(OTHER)}`, `\u3164\u200b\n${line(RULES)}`])
       assert.match(String(refuseSources(none)), /nothing but sources/);
     assert.match(String(escalating.refuseRequest(asking(4, [RULES, RULES]))), /twice/);
     assert.equal(escalating.refuseRequest(asking(4, [RULES, OTHER])), null);

@@ -13,8 +13,8 @@ import { conclaveOf, startDashboardWorld, type DashboardWorld } from "./world.ts
 const QUESTION = "Policy: refunds within 60 days. Facts: after 118 days. Is the refund due?";
 const MARKUP = `Is 2 > 1? <img src=x onerror="document.title='owned'">`;
 /** It turns itself around, holds tags and fillers, which only models see, and a letter whose accents would cover the lines above. */
-const HOSTILE = `${MARKUP} \u202Ekcab \u{e0068}\u{e0069} \u3164\u115f\u1160\uffa0 Z${"\u0301".repeat(40)}`;
-const SHOWN = `${MARKUP} \ufffdkcab \ufffd\ufffd ${"\ufffd".repeat(4)} Z${"\u0301".repeat(4)}\ufffd`;
+const HOSTILE = `${MARKUP} \u202Ekcab \u{e0068}\u{e0069} \u3164\u115f\u1160\uffa0\u2800 Z${"\u0301".repeat(40)}`;
+const SHOWN = `${MARKUP} \ufffdkcab \ufffd\ufffd ${"\ufffd".repeat(5)} Z${"\u0301".repeat(4)}\ufffd`;
 
 let world: DashboardWorld;
 let conclave: Conclave;

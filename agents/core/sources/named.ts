@@ -3,6 +3,7 @@ import { utf8 } from "../encoding/bytes.ts";
 import { limits } from "../limits.ts";
 import { isSearch, parseSource, type Source } from "./source.ts";
 import type { Attempt, Digest, Terms } from "../types.ts";
+import { normaliseText } from "./text.ts";
 
 /** The sources that a question names (docs/spec/sources.md). */
 
@@ -30,7 +31,8 @@ export function refuseSources(question: string): string | null {
   if (ATTEMPTED.test(last)) return `the question's last lines name a source that cannot be read: ${whyNot(last)}`;
   if (NAMED.test(rest))
     return "the question names a document elsewhere than in its last lines; give each a line of its own at the end: `source: CID`";
-  if (sources.length > 0 && rest.trim() === "")
+  // Whether anything is seen does not depend on an engine's tables.
+  if (sources.length > 0 && normaliseText(rest) === "")
     return "the question has nothing but sources; write what is asked above them";
   if (sources.length > limits.sources) return `a question may name ${limits.sources} sources, not ${sources.length}`;
   return new Set(sources).size === sources.length ? null : "the question names a source twice";

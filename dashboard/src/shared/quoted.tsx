@@ -13,7 +13,7 @@ interface Props {
  */
 const HIDDEN =
   // eslint-disable-next-line no-control-regex, no-misleading-character-class
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\ufff9-\ufffb]|(?![\u00ad\u180b-\u180d\u180f\u200b-\u200d\ufe00-\ufe0f])\p{Default_Ignorable_Code_Point}/gu;
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2800\ufff9-\ufffb]|(?![\u00ad\u180b-\u180d\u180f\u200b-\u200d\ufe00-\ufe0f])\p{Default_Ignorable_Code_Point}/gu;
 /** More than four marks on one letter: such a pile would cover the lines above and below. */
 const PILED = /(\p{M}{4})\p{M}+/gu;
 
