@@ -161,7 +161,7 @@ async function serveAgents(
     count: AGENTS,
     liar: true,
     known: false,
-    ...(pages === null ? {} : { hosts: pages.hosts }),
+    ...(pages === null ? {} : { sources: pages.hosts.map((hosts) => ({ hosts })) }),
     signal,
     progress,
   });

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { resolve } from "node:path";
 import { parseInteger, usage } from "../../agents/cli/shared/arguments.ts";
 import type { CommandSpec } from "../../agents/cli/shared/command.ts";
+import { readSources } from "../../agents/cli/shared/config.ts";
 import { toJson } from "../../agents/cli/shared/output.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
@@ -18,6 +19,7 @@ interface Options {
   readonly agents: string;
   readonly liar?: true;
   readonly model?: string;
+  readonly sources?: string;
   readonly subgraph?: true;
   readonly whileStdin?: true;
 }
@@ -52,6 +54,11 @@ export const dev: CommandSpec<Options> = {
       description:
         "GGUF file, or a pulled model (default: the repository's, which knows six families of toy questions)",
     },
+    {
+      flags: "--sources <file>",
+      description:
+        "how all agents read what questions name, such as pages of this machine: JSON as `sources` in a conclave.json (default: public pages)",
+    },
     { flags: "--subgraph", description: "index the chain with graph-node (linux-x64)" },
     {
       flags: "--while-stdin",
@@ -74,6 +81,7 @@ export const dev: CommandSpec<Options> = {
       agents: parseInteger(options.agents, "--agents", limits.minCommittee, limits.maxCommittee),
       liar: options.liar === true,
       model: worldModel(options.model),
+      sources: options.sources === undefined ? null : await readSources(resolve(host.cwd, options.sources)),
       subgraph: options.subgraph === true,
       signal,
       progress,

@@ -10,6 +10,7 @@ import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { parseJson } from "../../agents/adapters/json.ts";
 import { createKeystore } from "../../agents/adapters/keystore/keystore.ts";
 import { readDashboard, startDashboardServer } from "../../agents/adapters/dashboard/dashboard.ts";
+import type { SourcesConfig } from "../../agents/adapters/source-reader/config.ts";
 import { keysFromPrivateKey } from "../../agents/adapters/keystore/keys.ts";
 import { ConclaveError, messageOf } from "../../agents/core/errors.ts";
 import { hexToBytes } from "../../agents/core/encoding/bytes.ts";
@@ -40,6 +41,8 @@ export interface DevOptions {
   readonly agents: number;
   readonly liar: boolean;
   readonly model: WorldModel;
+  /** How all agents read what questions name; null: by the defaults of an agent's config. */
+  readonly sources: SourcesConfig | null;
   readonly subgraph: boolean;
   readonly signal: AbortSignal;
   readonly progress: (line: string) => void;
@@ -115,7 +118,7 @@ export async function startDevWorld(options: DevOptions): Promise<DevWorld> {
 }
 
 async function start(options: DevOptions, cleanups: (() => Promise<void>)[]): Promise<Omit<DevWorld, "stop">> {
-  const { signal, progress, model } = options;
+  const { signal, progress, model, sources } = options;
   const directory = options.directory ?? (await mkdtemp(join(tmpdir(), "conclave-dev-")));
   if (options.directory === null) cleanups.push(() => rm(directory, { recursive: true, force: true, maxRetries: 3 }));
   else await requireFolder(directory);
@@ -145,6 +148,7 @@ async function start(options: DevOptions, cleanups: (() => Promise<void>)[]): Pr
     liar,
     gateways: ports.map(({ gateway }) => `127.0.0.1:${gateway}`),
     livePorts: ports.map(({ live }) => live),
+    ...(sources === null ? {} : { sources: ports.map(() => sources) }),
     known: kept !== null,
     signal,
     progress,

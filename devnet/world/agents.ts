@@ -4,10 +4,12 @@ import { once } from "node:events";
 import { openSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { z } from "zod";
 import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { provePossession } from "../../agents/adapters/chain/possession.ts";
 import { modelConfigSchema } from "../../agents/adapters/models/config.ts";
 import { descriptorOf } from "../../agents/adapters/models/create-model.ts";
+import type { sourcesConfigSchema } from "../../agents/adapters/source-reader/config.ts";
 import { createKeystore, openKeystore } from "../../agents/adapters/keystore/keystore.ts";
 import type { Keys } from "../../agents/adapters/keystore/keys.ts";
 import { CONFIG_FILE, KEYSTORE_FILE } from "../../agents/cli/shared/config.ts";
@@ -29,6 +31,9 @@ export interface WorldAgent {
   readonly lies: boolean;
 }
 
+/** What a config has as `sources`. */
+export type SourcesSettings = z.input<typeof sourcesConfigSchema>;
+
 /** Hosts of pages, by name: where `sources.hosts` of a config finds them. */
 export type HostPlaces = Readonly<
   Record<string, { readonly address: string; readonly port: number; readonly ca: string }>
@@ -41,8 +46,8 @@ export interface AgentSettings extends Omit<RegistrationSettings, "config"> {
   readonly gateway?: string;
   /** TCP port of its live stream, which any page may read; none if absent. */
   readonly livePort?: number;
-  /** Pages that it finds elsewhere than the rest of the world; none if absent. */
-  readonly hosts?: HostPlaces;
+  /** By the defaults of its config if absent. */
+  readonly sources?: SourcesSettings;
 }
 
 export interface RegistrationSettings {
@@ -102,7 +107,7 @@ export async function findAgent(settings: AgentSettings, records: readonly Agent
   return { agentId: record.agentId, directory, keys, lies };
 }
 
-function configOf({ deployment, rpcUrl, model, gateway, livePort, hosts }: AgentSettings) {
+function configOf({ deployment, rpcUrl, model, gateway, livePort, sources }: AgentSettings) {
   const { chainId, oracle, registry } = deployment;
   return {
     chain: { rpcUrl, chainId, oracle, registry, pollIntervalMs: 200 },
@@ -110,7 +115,7 @@ function configOf({ deployment, rpcUrl, model, gateway, livePort, hosts }: Agent
     listen: ["/ip4/127.0.0.1/tcp/0"],
     ...(gateway === undefined ? {} : { gateway }),
     ...(livePort === undefined ? {} : { live: { port: livePort, origins: ["*"] } }),
-    ...(hosts === undefined ? {} : { sources: { hosts } }),
+    ...(sources === undefined ? {} : { sources }),
     timing: {
       phaseMs: model.pace.phaseMs,
       graceMs: 3_000,

@@ -18,7 +18,7 @@ import {
   startAgent,
   stopProcess,
   type AgentSettings,
-  type HostPlaces,
+  type SourcesSettings,
   type WorldAgent,
 } from "./agents.ts";
 import { openBank, type Bank } from "./bank.ts";
@@ -112,8 +112,8 @@ export interface AgentsSettings {
   readonly gateways?: readonly string[];
   /** TCP port of each agent's live stream; none if absent. */
   readonly livePorts?: readonly number[];
-  /** Pages of each agent; none if absent. */
-  readonly hosts?: readonly HostPlaces[];
+  /** How each agent reads what questions name; by the defaults of its config if absent. */
+  readonly sources?: readonly SourcesSettings[];
   /** True if the agents were set up in the directory before. */
   readonly known: boolean;
   readonly signal: AbortSignal;
@@ -161,7 +161,7 @@ export async function startAgents(world: World, settings: AgentsSettings): Promi
 
 function settingsOf(
   { deployment, chain, bank }: World,
-  { directory, password, model, gateways, livePorts, hosts }: AgentsSettings,
+  { directory, password, model, gateways, livePorts, sources }: AgentsSettings,
   index: number,
   lies: boolean,
 ): AgentSettings {
@@ -179,7 +179,7 @@ function settingsOf(
     lies,
     ...(gateway === undefined ? {} : { gateway }),
     ...(livePort === undefined ? {} : { livePort }),
-    ...(hosts?.[index] === undefined ? {} : { hosts: hosts[index] }),
+    ...(sources?.[index] === undefined ? {} : { sources: sources[index] }),
     fund: (keys) => bank.fund(keys.address, stake),
   };
 }

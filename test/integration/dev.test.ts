@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
@@ -18,6 +18,7 @@ import type { AgentId } from "../../agents/core/types.ts";
 import { startAgent, stopProcess } from "../../devnet/world/agents.ts";
 import { isOpen } from "../../devnet/world/world.ts";
 import { createCli, type Cli } from "./cli-world.ts";
+import { AUTHORITY, withPages, type Handler } from "../support/pages.ts";
 import { until } from "../support/until.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -73,11 +74,12 @@ describe("conclave dev", () => {
     await rm(folder, { recursive: true, force: true, maxRetries: 5 });
   });
 
-  const ask = async (question: string): Promise<string> => {
+  const ask = async (question: string, ...more: readonly string[]): Promise<string> => {
     const { deploymentFile, asker } = running.facts;
     const account = ["--keystore", asker.keystore, "--password-file", asker.passwordFile];
-    const asked = ["request", "--question", question, "--kind", "number", "--wait", "--deployment", deploymentFile];
-    const { code, value } = await cli.json(...asked, ...account);
+    const place = more.includes("--dir") ? [] : ["--deployment", deploymentFile];
+    const asked = ["request", "--question", question, "--kind", "number", "--wait", ...place];
+    const { code, value } = await cli.json(...asked, ...account, ...more);
     assert.equal(code, 0, JSON.stringify(value));
     return JSON.stringify(value);
   };
@@ -121,6 +123,22 @@ describe("conclave dev", () => {
     assert.match(await ask("What is 27 plus 39?"), /"requestId":"2".*"answer":"66"/s);
     const { code, value } = await cli.json("verify", "--since", "0", "--deployment", running.facts.deploymentFile);
     assert.deepEqual([code, value["proven"]], [0, 2]);
+  });
+
+  it("lets its agents read pages of this machine, and its asker as one of them", async () => {
+    await end(running, "SIGINT");
+    const price: Handler = (_, response) =>
+      response.writeHead(200, { "content-type": "application/json" }).end('{"price":12.5}');
+    await withPages(price, async (port) => {
+      const file = join(folder, "sources.json");
+      await copyFile(AUTHORITY, join(folder, "authority.pem"));
+      const hosts = { "api.test": { address: "127.0.0.1", port, ca: "authority.pem" } };
+      await writeFile(file, JSON.stringify({ hosts }));
+      running = await startDev("--dir", join(folder, "world"), "--sources", file);
+      const [{ directory } = assert.fail()] = running.facts.agents;
+      const source = ["--source", "https://api.test/rates#/price", "--decimals", "1", "--dir", directory];
+      assert.match(await ask("What does one token cost?", ...source), /"answer":"12\.5"/);
+    });
   });
 
   it("leaves no process behind, even if it is killed", async () => {
@@ -188,6 +206,18 @@ describe("conclave dev refuses", () => {
     await writeFile(file, "");
     assert.match(await messageOf("--dir", folder), /holds other files, such as notes\.txt; name a new folder/);
     assert.match(await messageOf("--dir", file), /EEXIST.*name a folder/);
+    await rm(folder, { recursive: true });
+  });
+
+  it("a file of sources that is not there, or that names what no config has", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "conclave-dev-sources-"));
+    const file = join(folder, "sources.json");
+    assert.match(
+      await messageOf("--sources", file),
+      /Read the agents' sources .*sources\.json failed: it does not exist/,
+    );
+    await writeFile(file, '{"hosts":{"localhost":{"address":"127.0.0.1"}}}');
+    assert.match(await messageOf("--sources", file), /failed at hosts\.localhost: .*the full name of a host/);
     await rm(folder, { recursive: true });
   });
 

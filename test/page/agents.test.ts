@@ -24,6 +24,7 @@ before(async () => {
     agents: 5,
     liar: true,
     model: worldModel(undefined),
+    sources: null,
     subgraph: false,
     signal: started.signal,
     progress: () => undefined,

@@ -175,6 +175,11 @@ export async function readPinningServices(path: string): Promise<PinningServices
   return check(pinningServicesSchema, await readJson(path, SERVICES_FILE), path);
 }
 
+/** Reads what an agent's config has as `sources`, in a file of its own; paths are relative to its folder. Throws CONFIG_MISSING or CONFIG_INVALID. */
+export async function readSources(path: string): Promise<SourcesConfig> {
+  return withFiles(check(sourcesConfigSchema, await readJson(path, SOURCES_FILE), path), dirname(path));
+}
+
 /** A kind of file that commands read. */
 interface FileKind {
   readonly name: string;
@@ -198,6 +203,11 @@ const SERVICES_FILE: FileKind = {
   name: "the pinning services",
   option: "--services",
   way: "name the file of your pinning services with --services",
+};
+const SOURCES_FILE: FileKind = {
+  name: "the agents' sources",
+  option: "--sources",
+  way: "name a file with --sources that holds what `sources` is in a conclave.json",
 };
 
 async function readJson(path: string, { name, option, way }: FileKind): Promise<unknown> {
@@ -230,7 +240,9 @@ function check<Schema extends z.ZodType>(schema: Schema, value: unknown, path: s
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const field = issue?.path.join(".") ?? "";
-  const reason = `${shownValue(value, issue?.path ?? [])}${issue?.message ?? "it is invalid"}`;
+  const isKey = issue?.code === "invalid_key";
+  const told = isKey ? `the name is wrong: ${issue.issues[0]?.message ?? issue.message}` : issue?.message;
+  const reason = `${isKey ? "" : shownValue(value, issue?.path ?? [])}${told ?? "it is invalid"}`;
   throw new ConclaveError(
     "CONFIG_INVALID",
     `Check ${path} failed at ${field === "" ? "the top level" : field}: ${reason}; correct it`,
