@@ -118,6 +118,14 @@ describe("data questions: over a committee", () => {
         assertFields(decisionOf(one), { status: "decided", answer: "7" });
       });
 
+      it("SG9, SG12: a seat that alone reads another number earns nothing, and loses nothing", () => {
+        const attempt = asking(protocol, 4);
+        const [alone] = canonicalOrder(attempt);
+        const decision = decisionOf(run(protocol, attempt, shown("50"), [shown("60")]));
+        assertFields(decision, { status: "decided", answer: "50", reputationChanges: [] });
+        assert.equal(decision.shares[alone as number], 0);
+      });
+
       it("SG12: a seat that answers another number than it said it read does not count", () => {
         const attempt = asking(protocol, 4);
         const [liar] = canonicalOrder(attempt);
