@@ -238,6 +238,12 @@ describe("numbers in data", () => {
     assert.equal(read("$3,127.55"), null);
   });
 
+  it("SG12: takes a comma with three digits behind it for no number, whatever the decimals: the rest of a fraction would be cut off", () => {
+    for (const decimals of [0, 2, 18]) assert.equal(read("1,234", decimals), null, String(decimals));
+    assert.equal(read("1,234,567", 0), "1234567");
+    assert.equal(read("1 234", 0), "1234");
+  });
+
   it("SG12: takes nothing that is no number, or too large", () => {
     for (const text of [
       "",
