@@ -3,9 +3,12 @@ import { z } from "zod";
 import type { Timing } from "../core/protocol.ts";
 import { MAX_FEE_PER_GAS_GWEI, MAX_PRIORITY_FEE_PER_GAS_GWEI } from "../ports/chain.ts";
 
-const address = z.string().refine((text) => isAddress(text), {
-  error: "expected a 20-byte hex address, in lower case or with the right checksum",
-});
+const WRONG_ADDRESS = "expected a 20-byte hex address, in lower case or with the right checksum";
+/** The form stands in the JSON Schema, too, which knows no checksums. */
+const address = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{40}$/, WRONG_ADDRESS)
+  .refine((text) => isAddress(text), WRONG_ADDRESS);
 
 /** The chain that an agent serves, and its contracts. */
 export const chainConfigSchema = z.strictObject({

@@ -131,6 +131,15 @@ describe("reading a call", () => {
       chain({ result: encodeAbiParameters([{ type: "uint256" }], [2n]) }),
       "no-such-value",
     ],
+    ...(["uint8", "int8"] as const).map(
+      (type) =>
+        [
+          `an integer for which ${type} has no room`,
+          BALANCE.replace("uint256", type),
+          chain({ result: encodeAbiParameters([{ type: "uint256" }], [1_000n]) }),
+          "no-such-value",
+        ] as const,
+    ),
     [
       "a call that reverts",
       BALANCE,

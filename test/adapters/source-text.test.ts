@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { promisify } from "node:util";
 import fc from "fast-check";
+import { extract } from "../../agents/adapters/source-reader/extract.ts";
 import { failureOfThread } from "../../agents/adapters/source-reader/extract-thread.ts";
 import { EXTRACTORS, extractorFor } from "../../agents/adapters/source-reader/extraction.ts";
 import { readJson } from "../../agents/adapters/source-reader/json-text.ts";
@@ -187,5 +190,19 @@ describe("sources: a thread that makes no text", () => {
     for (const code of ["ERR_STRING_TOO_LONG", "ERR_ENCODING_INVALID_ENCODED_DATA", undefined])
       assert.equal(reasonOf(code), "undecodable", code);
     assert.equal(reasonOf("ERR_WORKER_OUT_OF_MEMORY"), "too-large");
+  });
+
+  it("EV13: an agent without a descriptor for the process goes on, and reads once it has some", async () => {
+    const script = join(import.meta.dirname, "fixtures/source-descriptors.ts");
+    const limited = ["-c", 'ulimit -n 64; exec "$0" "$1"', process.execPath, script];
+    const { stdout } = await promisify(execFile)("sh", limited);
+    const [without, later] = JSON.parse(stdout) as readonly string[];
+    assert.match(String(without), /^no process makes the text \(.*EMFILE\)$/);
+    assert.equal(later, "hello");
+  });
+
+  it("starts no process for a caller that has gone", async () => {
+    const job = { kind: "plain", body: new TextEncoder().encode("hello"), charset: null, pointer: null } as const;
+    await assert.rejects(extract(job, 60_000, AbortSignal.abort(new Error("gone"))), /^Error: gone$/);
   });
 });

@@ -118,6 +118,14 @@ describe("data questions: over a committee", () => {
         assertFields(decisionOf(one), { status: "decided", answer: "7" });
       });
 
+      it("SG9, SG12: a seat that alone reads another number earns nothing, and loses nothing", () => {
+        const attempt = asking(protocol, 4);
+        const [alone] = canonicalOrder(attempt);
+        const decision = decisionOf(run(protocol, attempt, shown("50"), [shown("60")]));
+        assertFields(decision, { status: "decided", answer: "50", reputationChanges: [] });
+        assert.equal(decision.shares[alone as number], 0);
+      });
+
       it("SG12: a seat that answers another number than it said it read does not count", () => {
         const attempt = asking(protocol, 4);
         const [liar] = canonicalOrder(attempt);
@@ -228,6 +236,12 @@ describe("numbers in data", () => {
     assert.equal(read("1,234.50"), "1234.5");
     assert.equal(dataNumber(asked(2, "How many dollars?"), "$3,127.559")?.text, "3127.55");
     assert.equal(read("$3,127.55"), null);
+  });
+
+  it("SG12: takes a comma with three digits behind it for no number, whatever the decimals: the rest of a fraction would be cut off", () => {
+    for (const decimals of [0, 2, 18]) assert.equal(read("1,234", decimals), null, String(decimals));
+    assert.equal(read("1,234,567", 0), "1234567");
+    assert.equal(read("1 234", 0), "1234");
   });
 
   it("SG12: takes nothing that is no number, or too large", () => {

@@ -20,7 +20,7 @@ const asking = (...more: readonly string[]): readonly string[] =>
 
 const rulesPage: Handler = ({ headers }, response) => {
   if (headers.host === "api.test")
-    return response.writeHead(200, { "content-type": "application/json" }).end('{"price":5}');
+    return response.writeHead(200, { "content-type": "application/json" }).end('{"price":5,"name":"five"}');
   const page = `<html><head><title>Customs</title></head><body><main><h1>Customs</h1><p>${RULES}</p></main></body></html>`;
   return response.writeHead(200, { "content-type": "text/html; charset=utf-8" }).end(page);
 };
@@ -118,6 +118,11 @@ describe("sources from the command line", () => {
           const { code, message } = await world.failure(...asking("--protocol", "mbft", "--source", source));
           assert.deepEqual([code, message.includes(source)], ["SOURCE_UNREADABLE", true], message);
         }
+        // SG12: nor is a number, where none stands.
+        const name = ["--kind", "number", "--question", "How much?", "--source", "https://api.test/rates#/name"];
+        const numberless = await world.failure("request", "--dir", "a", "--protocol", "mbft", ...name);
+        assert.equal(numberless.code, "SOURCE_UNREADABLE");
+        assert.match(numberless.message, /\(no-such-value\): what stands there is no number .*"five"/);
         assert.equal(await spent(), untouched);
         // PY6: what cannot be read costs the asker as much as an answer, half of it where the committee hangs, and each time it is told why.
         const undecided: string[] = [];

@@ -118,8 +118,8 @@ function revertData(error: unknown): Hex | null {
   let current: unknown = error;
   for (let depth = 0; depth < MAX_CAUSES && typeof current === "object" && current !== null; depth += 1) {
     const data = "data" in current ? current.data : undefined;
-    if (isDataQuestion(data)) return data;
-    if (typeof data === "object" && data !== null && "data" in data && isDataQuestion(data.data)) return data.data;
+    if (isRevertData(data)) return data;
+    if (typeof data === "object" && data !== null && "data" in data && isRevertData(data.data)) return data.data;
     current = "cause" in current ? current.cause : undefined;
   }
   return null;
@@ -133,7 +133,7 @@ function failureKind(error: unknown): "unreachable" | "overloaded" | "refused" {
   return http instanceof HttpRequestError && http.status === undefined ? "unreachable" : "overloaded";
 }
 
-function isDataQuestion(value: unknown): value is Hex {
+function isRevertData(value: unknown): value is Hex {
   return typeof value === "string" && /^0x([0-9a-f]{2}){4,}$/i.test(value);
 }
 

@@ -11,7 +11,7 @@ import {
 } from "viem";
 import { hexToBytes, sha256 } from "../../core/encoding/bytes.ts";
 import { readingOf, type Reading } from "../../core/sources/snapshot.ts";
-import type { CallSource } from "../../core/sources/source.ts";
+import { readLiteral, type CallSource } from "../../core/sources/source.ts";
 import type { Hex } from "../../core/types.ts";
 import { boundedBody } from "../http.ts";
 import type { SourcesConfig } from "./config.ts";
@@ -119,7 +119,7 @@ function isOutOfGas(error: unknown): boolean {
 
 /** EV13: one value is its own text; several are a JSON array of their texts. */
 function readingOfCall(source: CallSource, data: Hex): Reading {
-  const texts = decoded(source.returns, data).map((value, at) => literal(value, source.returns[at]));
+  const texts = decoded(source.returns, data).map((value, at) => literal(value, source.returns[at] as string));
   return readingOf({
     source: source.text,
     finalUrl: source.text,
@@ -145,8 +145,11 @@ function decoded(returns: readonly string[], data: Hex): readonly unknown[] {
 }
 
 /** As a source writes arguments; a string as it is, also one that looks like an address. */
-function literal(value: unknown, type: string | undefined): string {
-  return type === "address" ? String(value).toLowerCase() : String(value);
+function literal(value: unknown, type: string): string {
+  const text = type === "address" ? String(value).toLowerCase() : String(value);
+  // viem reads an integer of any type from all 32 bytes.
+  if (type === "string" || readLiteral(type, text) !== null) return text;
+  throw new ReadingError("no-such-value", `the call returns ${text}, which is no ${type}`);
 }
 
 function hasCause(error: unknown, kind: abstract new (...args: never[]) => Error): boolean {

@@ -9,6 +9,7 @@ export async function extract(
   timeoutMs: number,
   signal: AbortSignal,
 ): Promise<{ title: string; text: string }> {
+  signal.throwIfAborted();
   const child = fork(fileURLToPath(new URL("./extract-process.ts", import.meta.url)), [], {
     execArgv: [],
     env: {},
@@ -23,8 +24,9 @@ export async function extract(
   child.once("message", resolve);
   child.once("error", (error) => reject(unmade(error.message)));
   child.once("exit", (code, killedBy) => reject(failureOfEnd(killedBy ?? `exit ${code}`)));
-  // A send to a process that just ended fails; its end settles the reading.
-  child.send(job, () => {});
+  // A process that does not start for want of descriptors has no channel, and a send to one that just ended fails: what happened to it
+  // settles the reading.
+  if (child.connected) child.send(job, () => {});
   try {
     const made = await promise;
     if ("reason" in made) throw new ReadingError(made.reason, made.detail);

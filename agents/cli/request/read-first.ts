@@ -3,9 +3,11 @@ import { sourcesConfigSchema, type SourcesConfig } from "../../adapters/source-r
 import { openSourceReader } from "../../adapters/source-reader/reader.ts";
 import type { ReaderOptions } from "../../adapters/chain/reader.ts";
 import { ConclaveError } from "../../core/errors.ts";
-import { sourcesOf } from "../../core/sources/named.ts";
-import type { ReadingFailure } from "../../core/sources/snapshot.ts";
+import { dataNumber } from "../../core/sources/data.ts";
+import { grounded, sourcesOf } from "../../core/sources/named.ts";
+import type { Reading, ReadingFailure } from "../../core/sources/snapshot.ts";
 import { parseSource, type Source } from "../../core/sources/source.ts";
+import type { Attempt, Request } from "../../core/types.ts";
 import type { CliHost } from "../shared/command.ts";
 import { CONFIG_FILE, loadAgentConfig, withOwnRpc } from "../shared/config.ts";
 import { NO_STORE } from "../shared/content-source.ts";
@@ -14,31 +16,28 @@ import { printable } from "../shared/output.ts";
 /** What the asker can do about a source that is not read, beside asking all the same. */
 const WAYS: Partial<Record<ReadingFailure, string>> = {
   "no-rpc": "name an agent's folder whose config has an RPC of the chain (--dir)",
-  "no-such-value": "correct the JSON pointer, or the call",
+  "no-such-value": "correct the JSON pointer, the call or the terms",
   "not-final": "name a block that is final, or ask later",
   "not-there": "name a block that is final, or let the committee wait (--delay)",
   "blocked-address": "name a public host; an agent's folder may name hosts of its own (--dir)",
 };
 
 /**
- * Reads the pages and calls that a question names, as an agent would, before anything is paid. Documents are handed out or held by agents, and a search
- * is a matter of each agent's tool. Throws SOURCE_UNREADABLE.
+ * Reads the pages and calls that a question names, as an agent would, before anything is paid, and the number of a data question in them.
+ * Documents are handed out or held by agents, and a search is a matter of each agent's tool. Throws SOURCE_UNREADABLE.
  */
 export async function requireReadable(
-  question: string,
+  attempt: Attempt,
   chain: Pick<ReaderOptions, "chainId" | "rpcUrl">,
   dir: string | undefined,
   host: CliHost,
 ): Promise<void> {
-  const sources = sourcesOf(question).flatMap(readable);
+  const { request } = grounded(attempt);
+  const sources = sourcesOf(attempt.request.question).flatMap(readable);
   if (sources.length === 0) return;
-  const reader = await openSourceReader({
-    config: await configOf(chain, dir, host),
-    store: NO_STORE,
-    environment: host.environment,
-  });
+  const reader = await openSourceReader({ config: await configOf(chain, dir, host), store: NO_STORE });
   for (const source of sources) {
-    const reading = await reader.read(source, host.signal);
+    const reading = readFor(request, await reader.read(source, host.signal));
     if (reading.kind === "read") continue;
     const { reason, detail } = reading;
     const way = WAYS[reason];
@@ -48,6 +47,15 @@ export async function requireReadable(
       { field: "source", value: source.text, reason },
     );
   }
+}
+
+/** SG12: what is no number of the terms is no such value to a data question. */
+function readFor(request: Request, reading: Reading): Reading {
+  if (reading.kind === "failed" || request.isDataQuestion !== true) return reading;
+  const { text } = reading.snapshot;
+  if (dataNumber(request, text) !== null) return reading;
+  const detail = `what stands there is no number that the terms have room for: ${JSON.stringify(text.slice(0, 80))}`;
+  return { kind: "failed", reason: "no-such-value", detail };
 }
 
 function readable(text: string): readonly Source[] {
@@ -60,6 +68,8 @@ async function configOf(
   dir: string | undefined,
   host: CliHost,
 ): Promise<SourcesConfig> {
-  if (dir !== undefined) return withOwnRpc(await loadAgentConfig(resolve(host.cwd, dir, CONFIG_FILE)));
+  // Nothing is searched, so the keys of a search tool may be missing here.
+  if (dir !== undefined)
+    return { ...withOwnRpc(await loadAgentConfig(resolve(host.cwd, dir, CONFIG_FILE))), search: undefined };
   return sourcesConfigSchema.parse({ rpcUrls: { [String(chainId)]: rpcUrl } });
 }

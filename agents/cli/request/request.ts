@@ -17,7 +17,7 @@ import { readSources, strayAddress } from "./question-sources.ts";
 import { reportRequest } from "../shared/request-report.ts";
 import { securityOf, sharedModel, securityRows, toyModel } from "./security.ts";
 import { invalidTerm, MAX_FEE, termOptions, type TermsFlags } from "./term-options.ts";
-import { requireTakers, termsOf } from "./terms.ts";
+import { requireTakers, sampleAttempt, termsOf } from "./terms.ts";
 import { waitForDecision } from "../shared/wait.ts";
 
 interface Options extends AccountFlags, TermsFlags {
@@ -85,7 +85,7 @@ export const request: CommandSpec<Options> = {
     for (const [name, value] of secured) tell(`${name} ${value}`);
     // What is asked about later need not be there now.
     if (options.unread !== true && terms.delay === 0)
-      await requireReadable(sources.question, source, options.dir, host);
+      await requireReadable(sampleAttempt(terms, sources.question), source, options.dir, host);
     const keys = await openAccount(options, host);
     if (subscriptionId === 0) {
       const payment = { what: "fee", amount: terms.fee, currency: terms.currency };

@@ -82,7 +82,8 @@ export function requireTakers(terms: Terms, question: string): void {
   if (refused !== null) throw invalidTerm("protocol", protocol?.id, `every agent would refuse: ${refused}`);
 }
 
-function sampleAttempt(terms: Terms, question: string): Attempt {
+/** The question as some committee would get it. */
+export function sampleAttempt(terms: Terms, question: string): Attempt {
   const nobody = `0x${"00".repeat(20)}` as Address;
   return {
     domain: { chainId: 0, oracle: nobody },

@@ -244,7 +244,8 @@ function readArgument(text: string): CallArgument | string {
     : { type, value };
 }
 
-function readLiteral(type: string, literal: string): CallValue | null {
+/** EV4: the value of a type, as a source writes it; null if the text is none of the type, or the type is a string. */
+export function readLiteral(type: string, literal: string): CallValue | null {
   if (type === "bool") return literal === "true" ? true : literal === "false" ? false : null;
   const integer = integerBits(type);
   if (integer !== null) return readInteger(literal, integer);
