@@ -5,7 +5,7 @@ import { askedIn } from "../../agents/adapters/chain/oracle-actions.ts";
 import { nullIfNotFound, requireStatus } from "../../agents/adapters/chain/receipt.ts";
 import { revertOf, toReceipt } from "../../agents/adapters/chain/transactions.ts";
 import type { Receipt } from "../../agents/ports/chain.ts";
-import { receiptOf } from "./wallet.ts";
+import { minedReceipt } from "./wallet.ts";
 
 const DOING = "Wait for the question";
 
@@ -19,7 +19,7 @@ export async function readAsked(
   const mined = await connection.call(DOING, signal, (client) =>
     client.getTransactionReceipt({ hash }).catch(nullIfNotFound),
   );
-  const receipt = mined === null ? await receiptOf(connection, DOING, hash, signal) : requireStatus(DOING, mined);
+  const receipt = mined === null ? await minedReceipt(connection, DOING, hash, signal) : requireStatus(DOING, mined);
   if (receipt.status === "success")
     return { ...askedIn(receipt, connection.domain.oracle), receipt: toReceipt(receipt) };
   const { from, to, input, value } = await connection.call(DOING, signal, (client) => client.getTransaction({ hash }));

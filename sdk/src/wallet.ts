@@ -64,7 +64,7 @@ function walletSender(connection: Connection, { client: wallet, account }: Signi
           throw walletFailed(call.doing, error);
         });
       onSent(call, hash);
-      const receipt = await receiptOf(connection, call.doing, hash, signal);
+      const receipt = await minedReceipt(connection, call.doing, hash, signal);
       if (receipt.status === "success") return receipt;
       throw await revertOf(connection, address, call, receipt, signal);
     },
@@ -96,7 +96,7 @@ async function gasOf(
 }
 
 /** Waits for the transaction, or for the one that replaced it with a higher fee. */
-export async function receiptOf(
+export async function minedReceipt(
   connection: Connection,
   doing: string,
   hash: Hex,

@@ -112,6 +112,7 @@ describe("sources from the command line", () => {
         const stake = ["--question", "How much must an agent stake?", "--source", await minStake()];
         const staked = await world.json("request", "--dir", "a", "--protocol", "mbft", "--kind", "number", ...stake);
         assert.equal(staked.value["answer"], String(parseEther("10")), JSON.stringify(staked.value));
+        assert.ok(world.printed.some((text) => text.includes(`reads ${parseEther("10")} at the source`)));
         // What cannot be read is not paid for, unless the asker says so.
         const untouched = await spent();
         for (const source of UNREADABLE) {

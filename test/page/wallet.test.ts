@@ -68,7 +68,7 @@ describe("page: wallets", () => {
     ] as const) {
       failure = failureOf(code, message);
       await page.getByRole("button", { name: "Ask", exact: true }).click();
-      await sees(page, "The wallet did not send it");
+      await sees(page, "The wallet failed");
       await sees(page, message.replace("\u202e", "\ufffd"));
       await sees(page, way);
       assert.equal(await page.getByText("The node of the chain does not answer").count(), 0);

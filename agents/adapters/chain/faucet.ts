@@ -4,7 +4,7 @@ import { ConclaveError } from "../../core/errors.ts";
 import type { Address, Hex } from "../../core/types.ts";
 import { LOCAL_CHAINS } from "./beacon.ts";
 import { toChainError } from "./errors.ts";
-import { receiptOf } from "./receipt.ts";
+import { receiptOf, requireStatus } from "./receipt.ts";
 
 export interface Gift {
   readonly to: Address;
@@ -71,7 +71,7 @@ async function send(client: PublicClient, call: Call, receiver: Address): Promis
     method: "eth_sendTransaction",
     params: [call],
   });
-  const { status } = await receiptOf(client, hash);
+  const { status } = requireStatus(`Give to ${receiver}`, await receiptOf(client, hash));
   if (status === "success") return hash;
   const why =
     call.value === undefined

@@ -5,9 +5,9 @@ import type { ReaderOptions } from "../../adapters/chain/reader.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import { dataNumber } from "../../core/sources/data.ts";
 import { grounded, sourcesOf } from "../../core/sources/named.ts";
-import type { Reading, ReadingFailure } from "../../core/sources/snapshot.ts";
+import type { ReadingFailure } from "../../core/sources/snapshot.ts";
 import { parseSource, type Source } from "../../core/sources/source.ts";
-import type { Attempt, Request } from "../../core/types.ts";
+import type { Attempt } from "../../core/types.ts";
 import type { CliHost } from "../shared/command.ts";
 import { CONFIG_FILE, loadAgentConfig, withOwnRpc } from "../shared/config.ts";
 import { NO_STORE } from "../shared/content-source.ts";
@@ -24,22 +24,26 @@ const WAYS: Partial<Record<ReadingFailure, string>> = {
 
 /**
  * Reads the pages and calls that a question names, as an agent would, before anything is paid, and the number of a data question in them.
- * Documents are handed out or held by agents, and a search is a matter of each agent's tool. Throws SOURCE_UNREADABLE.
+ * Documents are handed out or held by agents, and a search is a matter of each agent's tool. Returns that number, null for any other question.
+ * Throws SOURCE_UNREADABLE.
  */
 export async function requireReadable(
   attempt: Attempt,
   chain: Pick<ReaderOptions, "chainId" | "rpcUrl">,
   dir: string | undefined,
   host: CliHost,
-): Promise<void> {
+): Promise<string | null> {
   const { request } = grounded(attempt);
   const sources = sourcesOf(attempt.request.question).flatMap(readable);
-  if (sources.length === 0) return;
+  if (sources.length === 0) return null;
   const reader = await openSourceReader({ config: await configOf(chain, dir, host), store: NO_STORE });
+  let number: string | null = null;
   for (const source of sources) {
-    const reading = readFor(request, await reader.read(source, host.signal));
-    if (reading.kind === "read") continue;
-    const { reason, detail } = reading;
+    const reading = await reader.read(source, host.signal);
+    const isData = request.isDataQuestion === true && reading.kind === "read";
+    if (isData) number = dataNumber(request, reading.snapshot.text)?.text ?? null;
+    if (reading.kind === "read" && (!isData || number !== null)) continue;
+    const { reason, detail } = reading.kind === "failed" ? reading : numberless(reading.snapshot.text);
     const way = WAYS[reason];
     throw new ConclaveError(
       "SOURCE_UNREADABLE",
@@ -47,15 +51,13 @@ export async function requireReadable(
       { field: "source", value: source.text, reason },
     );
   }
+  return number;
 }
 
 /** SG12: what is no number of the terms is no such value to a data question. */
-function readFor(request: Request, reading: Reading): Reading {
-  if (reading.kind === "failed" || request.isDataQuestion !== true) return reading;
-  const { text } = reading.snapshot;
-  if (dataNumber(request, text) !== null) return reading;
+function numberless(text: string): { readonly reason: ReadingFailure; readonly detail: string } {
   const detail = `what stands there is no number that the terms have room for: ${JSON.stringify(text.slice(0, 80))}`;
-  return { kind: "failed", reason: "no-such-value", detail };
+  return { reason: "no-such-value", detail };
 }
 
 function readable(text: string): readonly Source[] {

@@ -84,8 +84,10 @@ export const request: CommandSpec<Options> = {
     if (options.dryRun === true) return { json: { fee: terms.fee, security }, text: rows([feeRow, ...secured]) };
     for (const [name, value] of secured) tell(`${name} ${value}`);
     // What is asked about later need not be there now.
-    if (options.unread !== true && terms.delay === 0)
-      await requireReadable(sampleAttempt(terms, sources.question), source, options.dir, host);
+    if (options.unread !== true && terms.delay === 0) {
+      const number = await requireReadable(sampleAttempt(terms, sources.question), source, options.dir, host);
+      if (number !== null) tell(`reads ${number} at the source, which is the answer unless it moves`);
+    }
     const keys = await openAccount(options, host);
     if (subscriptionId === 0) {
       const payment = { what: "fee", amount: terms.fee, currency: terms.currency };

@@ -72,7 +72,7 @@ const TITLES: Partial<Record<Code, string>> = {
   WALLET_WRONG_CHAIN: "The wallet is on another chain",
   WALLET_REJECTED: "You said no in the wallet",
   WALLET_UNAUTHORIZED: "The wallet refuses",
-  WALLET_FAILED: "The wallet did not send it",
+  WALLET_FAILED: "The wallet failed",
   BALANCE_TOO_LOW: "The account holds too little",
   STAKE_MISSING: "The account holds too little",
   REQUEST_UNKNOWN: "There is no such request",

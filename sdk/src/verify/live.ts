@@ -133,6 +133,8 @@ class Heard {
   private readonly attempt: Attempt;
   private readonly protocol: Protocol;
   private readonly messages: Rendered[] = [];
+  /** Made anew only when a message comes: a stream may tell other events without end. */
+  private told: Pick<LiveState, "messages" | "argument"> | null = null;
   private tally: Tally = emptyTally;
   private readonly words = new Map<string, Word>();
 
@@ -179,6 +181,7 @@ class Heard {
     if (forgeryIn(this.attempt, message) !== null) return;
     this.tally = added.tally;
     this.messages.push(renderedOf(this.attempt, this.protocol, blockOf(message).digest, message));
+    this.told = null;
   }
 
   private wordOf(stream: string): Word {
@@ -188,17 +191,21 @@ class Heard {
   }
 
   state(teller: string, isRead: boolean): LiveState {
-    const spoken = spokenIn(this.messages);
+    this.told ??= toldIn(this.messages);
     const word = this.words.get(teller);
     return {
       stream: isRead ? teller : null,
-      messages: spoken.messages.map(saidOf),
-      argument: argumentOf(spoken),
+      ...this.told,
       teller,
       ballot: word === undefined ? null : latestBallot(word),
       certified: word?.certified ?? null,
     };
   }
+}
+
+function toldIn(messages: readonly Rendered[]): Pick<LiveState, "messages" | "argument"> {
+  const spoken = spokenIn(messages);
+  return { messages: spoken.messages.map(saidOf), argument: argumentOf(spoken) };
 }
 
 function latestBallot({ ballots }: Word): LiveBallot | null {
@@ -218,8 +225,8 @@ function latestBallot({ ballots }: Word): LiveBallot | null {
 }
 
 /**
- * Yields the events of one stream as they come, none with a mere sign of life, after the last one that it told; ends when the stream does, fails, is silent or tells
- * too much. One that has told too much is not asked again: it would tell for ever.
+ * Yields the events of one stream as they come, from the one after the last that it told. A sign of life yields no event. Ends when the stream
+ * ends, fails, is silent, or tells too much; one that has told too much is not asked again.
  */
 async function* eventsOf(
   stream: string,
