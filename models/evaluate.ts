@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import { getLlama, LlamaGrammarEvaluationState } from "node-llama-cpp";
 import type { LlamaContextSequence, LlamaGrammar, Token } from "node-llama-cpp";
 
-import { grammarOf } from "../agents/adapters/models/grammar.ts";
+import { grammarOf, partsOf } from "../agents/adapters/models/grammar.ts";
 import type { OutputSchema } from "../agents/ports/model.ts";
 
 type Example = {
@@ -143,7 +143,7 @@ async function main(modelPath: string, examplesPath: string, show: number): Prom
   const began = performance.now();
   let valid = 0;
   for (const example of examples) {
-    const grammar = grammarOf(schemaOf(example));
+    const grammar = grammarOf(partsOf(schemaOf(example)));
     const compiled = grammars.get(grammar) ?? (await llama.createGrammar({ grammar }));
     grammars.set(grammar, compiled);
     const { text, confidence } = await complete(sequence, model.tokenize(`${example.prompt}\n`), compiled);

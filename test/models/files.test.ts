@@ -37,6 +37,7 @@ const PROPOSES: Readonly<Record<string, number>> = { "conclave-lean": 0.7, "conc
 const SAYS_NONE: Readonly<Record<string, number>> = {
   "conclave-lean": 0.45,
   "conclave-slim": 0.7,
+  "conclave-small": 0.7,
   "conclave-tiny": 0.7,
 };
 
