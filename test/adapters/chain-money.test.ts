@@ -151,6 +151,31 @@ describe("chain: money at the oracle", () => {
     }
   });
 
+  it("SE5: nobody approves a bond for an appeal that the oracle refuses", async () => {
+    const operator = await harness.operator(18);
+    const { request, awaited, certificate } = await drawnFor(operator, {
+      currency: "token",
+      appeals: 1,
+      fee: 26n * ONE,
+    });
+    await (await harness.writer(0)).commit(request, awaited, certificate);
+    const reader = await harness.reader();
+    const last = await lastOf(reader, request.id);
+    await harness.fund(operator.account, 18n * ONE);
+    const unapproved = async (error: string): Promise<void> => {
+      const refused = await rejects(operator.appeal(request, last), "CHAIN_REVERTED", error);
+      assert.ok(refused.message.startsWith(`Appeal against the decision on request ${request.id}: `), refused.message);
+      const { token: address, oracle } = harness.deployment;
+      const args = [operator.account, oracle] as const;
+      const allowance = { address, abi: tokenAbi, functionName: "allowance", args } as const;
+      assert.equal(await harness.client.readContract(allowance), 0n);
+    };
+    await harness.passTime(unpackRound(last.round).deadline - (await reader.head()).timestamp + 1);
+    await unapproved("DeadlinePassed");
+    await (await harness.writer(0)).finalize(request, last);
+    await unapproved("DecisionIsFinal");
+  });
+
   it("SE5: a unit of an appeal costs what the fee pays above the quote, too, at most twice the list", () => {
     // 2 (4 + 9 + 19) units, and one for each seat of a retry.
     const terms = { committeeSize: 4, appeals: 2, retries: 1 };

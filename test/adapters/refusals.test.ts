@@ -36,7 +36,7 @@ describe("what the contracts refuse", () => {
     assert.deepEqual([data["error"], data["requestId"], data["deadline"]], ["DeadlinePassed", "7", "1800000000"]);
     assert.equal(
       message,
-      "Commit the decision: the contract refused with DeadlinePassed (requestId 7, deadline 1800000000): the time for this is over; replace the committee, refund, finalize or end the request as hung",
+      "Commit the decision: the contract refused with DeadlinePassed (requestId 7, deadline 1800000000): too late: the decision that nobody appealed against in time stands, and anybody's call ends or repeats an attempt that nobody answered in time",
     );
   });
 });

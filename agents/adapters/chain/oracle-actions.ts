@@ -1,12 +1,14 @@
-import { encodeFunctionData, parseEventLogs, zeroAddress, type TransactionReceipt } from "viem";
+import { encodeErrorResult, encodeFunctionData, parseEventLogs, zeroAddress, type TransactionReceipt } from "viem";
 import { decisionOracleAbi, settlementAbi } from "@conclave/contracts/abi";
 import { unpackTerms } from "../../core/encoding/words.ts";
-import type { Address, Currency, Hex, RequestId } from "../../core/types.ts";
+import type { DecidedRound } from "../../core/request/events.ts";
+import { unpackRound } from "../../core/request/rounds.ts";
+import type { Address, Currency, Hex, Request, RequestId } from "../../core/types.ts";
 import type { OracleActions } from "../../ports/chain.ts";
 import type { Connection } from "./connection.ts";
 import { lower } from "./decode.ts";
 import { aboutLastArguments, currencyCode, encodeAboutLast, encodeAsk, encodeUnanswered } from "./encode.ts";
-import { revertName } from "./errors.ts";
+import { revertError, revertName } from "./errors.ts";
 import { missingEvent, pay } from "./payment.ts";
 import { readBond, readFeeToken, readSettlement } from "./prices.ts";
 import { callMessage, toReceipt, type Sender, type TransactionCall } from "./transactions.ts";
@@ -25,7 +27,11 @@ export function createOracleActions(connection: Connection, sender: Sender): Ora
       const call = { to: oracle, data: encodeAsk(subscriptionId, terms, question), doing: "Ask the question" };
       const receipt =
         subscriptionId === 0
-          ? await payOracle(connection, sender, call, terms.currency, terms.fee)
+          ? await payOracle(connection, sender, call, {
+              ...terms,
+              amount: terms.fee,
+              check: () => requireAcceptable(connection, sender, call),
+            })
           : await sender.send(call);
       return { requestId: askedIn(receipt, oracle).requestId, receipt: toReceipt(receipt) };
     },
@@ -33,7 +39,13 @@ export function createOracleActions(connection: Connection, sender: Sender): Ora
       const bond = await readBond(connection, request, last.round);
       const data = encodeAboutLast("appeal", request, last);
       const call = { to: oracle, data, doing: `Appeal against the decision on request ${request.id}` };
-      return toReceipt(await payOracle(connection, sender, call, request.terms.currency, bond));
+      return toReceipt(
+        await payOracle(connection, sender, call, {
+          currency: request.terms.currency,
+          amount: bond,
+          check: () => requireAppealable(connection, sender, request, last),
+        }),
+      );
     },
     storeOutcome: async (request, last) => {
       const args = aboutLastArguments(request, last);
@@ -72,7 +84,8 @@ export function createOracleActions(connection: Connection, sender: Sender): Ora
           ? encodeFunctionData({ ...oracleCall, functionName: "fund", args: [subscriptionId, amount] })
           : encodeFunctionData({ ...oracleCall, functionName: "fundNative", args: [subscriptionId] });
       const call = { to: oracle, data, doing: `Fund subscription ${subscriptionId}` };
-      return toReceipt(await payOracle(connection, sender, call, currency, amount));
+      const check = (): Promise<void> => requireAcceptable(connection, sender, call);
+      return toReceipt(await payOracle(connection, sender, call, { currency, amount, check }));
     },
     withdrawFunds: (subscriptionId, currency, amount, to) => {
       const args = [subscriptionId, currencyCode(currency), amount, to] as const;
@@ -82,16 +95,23 @@ export function createOracleActions(connection: Connection, sender: Sender): Ora
   };
 }
 
-/** Calls the oracle, which takes exactly `amount` from the caller. */
+/** What a call of the oracle costs. */
+interface Cost {
+  readonly currency: Currency;
+  /** The oracle takes exactly that from the caller. */
+  readonly amount: bigint;
+  /** Throws what the oracle would refuse, before its caller approves tokens for it. */
+  readonly check: () => Promise<void>;
+}
+
 async function payOracle(
   connection: Connection,
   sender: Sender,
   call: TransactionCall,
-  currency: Currency,
-  amount: bigint,
+  { currency, amount, check }: Cost,
 ): Promise<TransactionReceipt> {
   if (currency === "native") return sender.send({ ...call, value: amount });
-  await requireAcceptable(connection, sender, call);
+  await check();
   return pay(connection, sender, {
     token: await readFeeToken(connection),
     spender: call.to,
@@ -104,16 +124,44 @@ async function payOracle(
 }
 
 /**
- * Tries the call first, so that nothing is approved for a call that the oracle refuses; it takes the tokens after all
- * checks.
+ * Tries the call first, so that nothing is approved for a call that the oracle refuses. It is for calls that take the
+ * tokens after all their checks: `request` and `fund`.
  */
 async function requireAcceptable(connection: Connection, sender: Sender, call: TransactionCall): Promise<void> {
+  const error = await tried(connection, sender, call);
+  const name = revertName(error);
+  if (error !== null && (name === null || (oracleErrors.has(name) && name !== "SafeERC20FailedOperation"))) throw error;
+}
+
+/**
+ * Throws what the oracle would refuse of an appeal. `appeal` takes the bond before its checks, so a trial of it fails on
+ * the tokens and tells nothing. `finalize` makes the same checks, of the status and of the decision, and takes nothing;
+ * then it wants the deadline to have passed where `appeal` wants the opposite.
+ */
+async function requireAppealable(
+  connection: Connection,
+  sender: Sender,
+  request: Request,
+  last: DecidedRound,
+): Promise<void> {
+  const doing = `Appeal against the decision on request ${request.id}`;
+  const data = encodeAboutLast("finalize", request, last);
+  const error = await tried(connection, sender, { to: connection.domain.oracle, data, doing });
+  if (revertName(error) === "DeadlineNotPassed") return;
+  if (error !== null) throw error;
+  const args = [request.id, unpackRound(last.round).deadline] as const;
+  throw revertError(encodeErrorResult({ ...oracleCall, errorName: "DeadlinePassed", args }), doing);
+}
+
+/** Returns why a call would fail now; null if it would not. */
+async function tried(connection: Connection, sender: Sender, call: TransactionCall): Promise<Error | null> {
   const { address } = sender.account;
   try {
     await connection.call(call.doing, undefined, (client) => client.call({ account: address, ...callMessage(call) }));
+    return null;
   } catch (error) {
-    const name = revertName(error);
-    if (name === null || (oracleErrors.has(name) && name !== "SafeERC20FailedOperation")) throw error;
+    if (error instanceof Error) return error;
+    throw error;
   }
 }
 

@@ -37,7 +37,8 @@ export const refusals: Readonly<Record<string, string>> = {
   EpochNotKept: "ask about the running epoch or the one before: the registry keeps no other",
   ProbesUsedUp: "call another committee when the attempt is over: this seed finds no agents in a bounded search",
   InvalidCommitteeSize: "ask for a committee of a size in the bounds",
-  DeadlinePassed: "the time for this is over; replace the committee, refund, finalize or end the request as hung",
+  DeadlinePassed:
+    "too late: the decision that nobody appealed against in time stands, and anybody's call ends or repeats an attempt that nobody answered in time",
   DeadlineNotPassed: "wait until the deadline of the running round is over, or its seed can no longer be proven",
   InvalidDecision: "the committee signed a decision that is not well formed in the named field; it cannot be committed",
   InvalidSignature: "the named seat's signature is invalid; collect it again",
