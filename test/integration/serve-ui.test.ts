@@ -7,6 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, describe, it, type TestContext } from "node:test";
+import { MOST_URLS } from "../../agents/adapters/dashboard/dashboard.ts";
+import { MOST_URLS as mostOfSettings } from "../../dashboard/src/settings/settings.ts";
 
 const main = join(import.meta.dirname, "../../agents/cli/main.ts");
 const address = (digit: number): string => `0x${String(digit).repeat(40)}`;
@@ -21,7 +23,16 @@ before(async () => {
 });
 after(() => rm(folder, { recursive: true }));
 
-async function gatewaysOf(context: TestContext, deployment: object, ...flags: readonly string[]): Promise<unknown> {
+interface Config {
+  readonly gateways: readonly string[];
+  readonly live: readonly string[];
+}
+
+async function configOf(
+  context: TestContext,
+  deployment: object,
+  ...flags: readonly string[]
+): Promise<Config & { readonly page: string }> {
   await writeFile(join(folder, "deployment.json"), JSON.stringify(deployment));
   const args = ["serve", "--ui", "page", "--deployment", "deployment.json", "--listen", "127.0.0.1:0", "--json"];
   const child = spawn(process.execPath, [main, ...args, ...flags], {
@@ -35,8 +46,11 @@ async function gatewaysOf(context: TestContext, deployment: object, ...flags: re
   });
   const [line] = (await once(createInterface({ input: child.stdout }), "line")) as [string];
   const { page } = JSON.parse(line) as { readonly page: string };
-  const config = (await (await fetch(`${page}config.json`)).json()) as { readonly gateways: unknown };
-  return config.gateways;
+  return { ...((await (await fetch(`${page}config.json`)).json()) as Config), page };
+}
+
+async function gatewaysOf(...args: Parameters<typeof configOf>): Promise<readonly string[]> {
+  return (await configOf(...args)).gateways;
 }
 
 describe("conclave serve --ui", () => {
@@ -49,6 +63,17 @@ describe("conclave serve --ui", () => {
     assert.deepEqual(await gatewaysOf(context, { ...DEPLOYMENT, gateways: GATEWAYS }, ...flags), [
       "https://other.example",
     ]);
+  });
+
+  it("names as many as the dashboard takes, its own first", async (context) => {
+    assert.equal(MOST_URLS, mostOfSettings);
+    const many = Array.from({ length: 13 }, (_, index) => `https://agent-${index}.example`);
+    const deployment = { ...DEPLOYMENT, gateways: many };
+    const { gateways, live } = await configOf(context, deployment, "--live", ...many);
+    assert.deepEqual([gateways, live], [many.slice(0, MOST_URLS), many.slice(0, MOST_URLS)]);
+    for (const name of ["pins", "blocks"]) await mkdir(join(folder, "kept", name), { recursive: true });
+    const kept = await configOf(context, deployment, "--from", "kept");
+    assert.deepEqual(kept.gateways, [kept.page.replace(/\/$/, ""), ...many.slice(0, MOST_URLS - 1)]);
   });
 
   it("names none where no file and no flag does", async (context) => {

@@ -28,6 +28,8 @@ export interface DashboardServerOptions {
   readonly port: number;
 }
 
+/** The gateways, and the live streams, that the dashboard takes: those of dashboard/src/settings/settings.ts. */
+export const MOST_URLS = 8;
 const MAX_FILES = 1_000;
 const MAX_BYTES = 64_000_000;
 const INDEX = "index.html";

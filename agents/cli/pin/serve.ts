@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { openFolderReader } from "../../adapters/ipfs/folder-content-store.ts";
 import { startGateway } from "../../adapters/ipfs/gateway.ts";
-import { readDashboard, startDashboardServer, type Dashboard } from "../../adapters/dashboard/dashboard.ts";
+import { MOST_URLS, readDashboard, startDashboardServer, type Dashboard } from "../../adapters/dashboard/dashboard.ts";
 import { isLoopback, type HttpServer } from "../../adapters/http-server.ts";
 import { parseFolder, parseListen, parseUrl, type ListenPlace } from "../shared/arguments.ts";
 import { chainFlags, findChainConfig, findPlace, type ChainFlags } from "../shared/chain-source.ts";
@@ -52,10 +52,11 @@ export const serve: CommandSpec<Options> = {
     },
     ...chainFlags,
   ],
-  run: async ({ options, host, json }) => {
+  run: async ({ options, host, json, tell }) => {
     const place = parseListen(options.listen, "--listen");
     const isKept = options.ui === undefined || existsSync(resolve(host.cwd, options.from));
-    const dashboard = options.ui === undefined ? null : await dashboardOf(options.ui, options, { isKept, place }, host);
+    const dashboard =
+      options.ui === undefined ? null : await dashboardOf(options.ui, options, { isKept, place, tell }, host);
     const server = await (dashboard !== null && !isKept
       ? startDashboardServer({ dashboard, ...place })
       : openGateway(anyFolder(options.from, host.cwd), place, dashboard));
@@ -101,11 +102,18 @@ async function openGateway(
   }
 }
 
-/** Reads the dashboard, and tells it where chain and gateways are. `isKept`: the dashboard's own server is a gateway. */
+interface DashboardPlace {
+  /** True if the dashboard's own server is a gateway. */
+  readonly isKept: boolean;
+  readonly place: ListenPlace;
+  readonly tell: (line: string) => void;
+}
+
+/** Reads the dashboard, and tells it where chain and gateways are. */
 async function dashboardOf(
   folder: string | true,
   flags: Options,
-  { isKept, place }: { readonly isKept: boolean; readonly place: ListenPlace },
+  { isKept, place, tell }: DashboardPlace,
   host: CliHost,
 ): Promise<Dashboard> {
   const { rpcUrl, chainId, oracle, registry, deploymentBlock } = await findChainConfig(flags, host);
@@ -117,6 +125,10 @@ async function dashboardOf(
   const live = (flags.live ?? []).map((url) =>
     parseUrl(url, "--live", "an agent's live stream", "https://agent.example"),
   );
+  const room = isKept ? MOST_URLS - 1 : MOST_URLS;
+  if (others.length > room) tell(`the dashboard asks only the first ${room} of these ${others.length} gateways`);
+  if (live.length > MOST_URLS)
+    tell(`the dashboard asks only the first ${MOST_URLS} of these ${live.length} live streams`);
   const subgraph = await findEndpoint(flags, host);
   const path = folder === true ? DASHBOARD : resolve(host.cwd, parseFolder(folder, "--ui"));
   const config = (name: string): object => ({
@@ -125,8 +137,8 @@ async function dashboardOf(
     oracle,
     registry,
     deploymentBlock,
-    gateways: [...(isKept ? [`http://${name}`] : []), ...others],
-    live,
+    gateways: [...(isKept ? [`http://${name}`] : []), ...others.slice(0, room)],
+    live: live.slice(0, MOST_URLS),
     ...(subgraph === null ? {} : { subgraphUrl: subgraph.url }),
   });
   return readDashboard(path, { config, isLocal: isLoopback(place.host) });
