@@ -9,7 +9,9 @@ import { agentRegistryAbi } from "@conclave/contracts/abi";
 import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { parseJson } from "../../agents/adapters/json.ts";
 import { createKeystore } from "../../agents/adapters/keystore/keystore.ts";
-import { MOST_URLS, readDashboard, startDashboardServer } from "../../agents/adapters/dashboard/dashboard.ts";
+import { MOST_URLS, readDashboard } from "../../agents/adapters/dashboard/dashboard.ts";
+import { startGateway } from "../../agents/adapters/ipfs/gateway.ts";
+import { storeFolder } from "../../agents/cli/shared/config.ts";
 import type { SourcesConfig } from "../../agents/adapters/source-reader/config.ts";
 import { keysFromPrivateKey } from "../../agents/adapters/keystore/keys.ts";
 import { ConclaveError, messageOf } from "../../agents/core/errors.ts";
@@ -30,6 +32,7 @@ import {
   writeDeployment,
   type World,
 } from "../world/world.ts";
+import { openAllBlocks } from "./blocks.ts";
 
 export interface DevOptions {
   /** Null: a temporary directory, which `stop` removes. */
@@ -165,7 +168,13 @@ async function start(options: DevOptions, cleanups: (() => Promise<void>)[]): Pr
   await writeDeployment(world, more);
   const dashboardPort = options.port === 0 ? 0 : options.port + DASHBOARD_PORT;
   const facts = {
-    pageUrl: await openDashboard(world, { ...more, live, burnerKey: asker.privateKey }, dashboardPort, cleanups),
+    pageUrl: await openDashboard(
+      world,
+      { ...more, live, burnerKey: asker.privateKey },
+      running.agents.map((agent) => storeFolder({ dataDir: join(agent.directory, "data") })),
+      dashboardPort,
+      cleanups,
+    ),
     rpcUrl: chain.rpcUrl,
     deployment: world.deployment,
     deploymentFile: world.deploymentFile,
@@ -295,7 +304,10 @@ async function openSubgraph(
   return node.queryUrl;
 }
 
-/** Serves the dashboard with the asker's account in it; null if the dashboard is not built. */
+/**
+ * Serves the dashboard with the asker's account in it, and the blocks of all agents, of whose gateways it asks only some;
+ * null if the dashboard is not built.
+ */
 async function openDashboard(
   { chain, deployment }: World,
   more: {
@@ -304,16 +316,23 @@ async function openDashboard(
     readonly subgraphUrl?: string;
     readonly burnerKey: Hex;
   },
+  folders: readonly string[],
   port: number,
   cleanups: (() => Promise<void>)[],
 ): Promise<string | null> {
   if (!existsSync(DASHBOARD)) return null;
   const { chainId, oracle, registry, deploymentBlock } = deployment;
   const place = { rpcUrl: chain.rpcUrl, chainId, oracle, registry, deploymentBlock };
-  const [gateways, live] = [more.gateways.slice(0, MOST_URLS), more.live.slice(0, MOST_URLS)];
-  const config = { ...place, ...more, gateways, live };
-  const dashboard = await readDashboard(DASHBOARD, { config: () => config, isLocal: true });
-  const server = await startDashboardServer({ dashboard, host: "127.0.0.1", port });
+  const config = (host: string): object => ({
+    ...place,
+    ...more,
+    gateways: [`http://${host}`, ...more.gateways].slice(0, MOST_URLS),
+    live: more.live.slice(0, MOST_URLS),
+  });
+  const dashboard = await readDashboard(DASHBOARD, { config, isLocal: true });
+  const store = await openAllBlocks(folders);
+  cleanups.push(() => store.close());
+  const server = await startGateway({ store, host: "127.0.0.1", port, others: dashboard.answer });
   cleanups.push(() => server.close());
   return `${server.url}/`;
 }

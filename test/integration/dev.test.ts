@@ -91,9 +91,10 @@ describe("conclave dev", () => {
     assert.match(await ask("What is 27 plus 38?"), /"answer":"65"/);
   });
 
-  it("serves transcripts to browsers: each gateway has what its agent sat for", async () => {
+  it("serves transcripts to browsers: each gateway has what its agent sat for, and the dashboard's own what any did", async () => {
     await running.serving;
-    for (const gateway of running.facts.gateways) {
+    const { gateways, pageUrl } = running.facts;
+    for (const gateway of [...gateways, ...(pageUrl === null ? [] : [pageUrl])]) {
       const args = ["verify", "1", "--gateway", gateway, "--deployment", running.facts.deploymentFile];
       assert.equal((await cli.run(args)).code, 0, gateway);
     }
