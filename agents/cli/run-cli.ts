@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { CommanderError } from "commander";
 import { ConclaveError } from "../core/errors.ts";
 import { commands as product, type CommandGroup, type TopCommand } from "./commands.ts";
@@ -42,6 +44,7 @@ async function createProgram(
     .description(
       "An on-chain oracle whose answers are argued, voted and signed by a committee of language-model agents.",
     )
+    .version(ownVersion(), "-V, --version", "print the version")
     .exitOverride()
     .configureOutput({ writeOut: host.stdout, writeErr: () => undefined });
   const [first, second] = wordsIn(argv);
@@ -61,6 +64,12 @@ async function createProgram(
     .action(() => host.stdout(completionScript(wordsOf(commands))));
   program.addHelpText("after", BEGINNING);
   return program;
+}
+
+/** The version of the package, or of the checkout. */
+function ownVersion(): string {
+  const text = readFileSync(join(import.meta.dirname, "../../package.json"), "utf8");
+  return (JSON.parse(text) as { readonly version: string }).version;
 }
 
 /** The commands by their first word, with the second words of each. */
