@@ -93,6 +93,15 @@ describe("command line: accounts", () => {
     assert.match(precompile.message, /^Give to 0x0+1: it took no coins/);
     const absent = await cli.run(["account", "fund", "--keystore", "absent.json", ...chain]);
     assert.match(absent.stderr, /^error KEYSTORE_MISSING: .*\nway out: .*`conclave account new`/);
+    const foreign = await cli.run(["account", "fund", "--keystore", "deployment.json", ...chain]);
+    assert.match(foreign.stderr, /^error CONFIG_INVALID: .*\nway out: name a keystore: `conclave account new` .*\n$/);
+    const both = await cli.failure("account", "fund", address, "--keystore", "new.json", ...chain);
+    assert.match(both.message, /^Find the account: two are named; give an address or --keystore FILE, and not both$/);
+    const much = await cli.run(["account", "fund", address, "--coins", "99999999999999999", ...chain]);
+    assert.match(
+      much.stderr,
+      /^error CONFIG_INVALID: Give to 0x\w+: the node's own account, .* less with --coins\nway out: see `conclave account fund --help`\n$/,
+    );
     for (const wrong of [[], [address, "--keystore", "new.json"], ["0x12"]])
       assert.equal((await cli.failure("account", "fund", ...wrong, ...chain)).code, "USAGE", wrong.join(" "));
   });

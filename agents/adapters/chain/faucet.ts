@@ -26,7 +26,7 @@ const mint = parseAbi(["function mint(address account, uint256 amount)"]);
 
 /**
  * Sends coins and mints test tokens. Throws CONFIG_INVALID on a chain that is not local, or whose node has no unlocked
- * account; CHAIN_REVERTED if the token cannot be minted; CHAIN_UNREACHABLE.
+ * account or one with fewer coins; CHAIN_REVERTED if the token cannot be minted; CHAIN_UNREACHABLE.
  */
 export async function give(
   { rpcUrl, chainId }: { readonly rpcUrl: string; readonly chainId: number },
@@ -55,7 +55,10 @@ export async function give(
     return { from, transactionHashes };
   } catch (error) {
     signal.throwIfAborted();
-    throw toChainError(error, `Give to ${to}`, rpcUrl);
+    const failed = toChainError(error, `Give to ${to}`, rpcUrl);
+    if (failed.code !== "BALANCE_TOO_LOW") throw failed;
+    const message = `Give to ${to}: the node's own account, which gives, holds fewer coins; ask for less with --coins`;
+    throw new ConclaveError("CONFIG_INVALID", message, { account: to, option: "--coins" }, failed);
   }
 }
 

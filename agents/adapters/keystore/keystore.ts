@@ -177,6 +177,6 @@ function invalid(path: string, reason: string): ConclaveError {
   return new ConclaveError(
     "CONFIG_INVALID",
     `Read keystore ${path} failed: ${reason}; a keystore v3 file with scrypt is needed`,
-    { path },
+    { keystore: path },
   );
 }

@@ -1,8 +1,9 @@
 import { resolve } from "node:path";
 import { give } from "../../adapters/chain/faucet.ts";
 import { readChainTerms } from "../../adapters/chain/terms.ts";
+import { ConclaveError } from "../../core/errors.ts";
 import type { Address } from "../../core/types.ts";
-import { formatAmount, parseAddress, parseAmount, unitOf, usage } from "../shared/arguments.ts";
+import { formatAmount, parseAddress, parseAmount, unitOf } from "../shared/arguments.ts";
 import { chainFlags, findChain, type ChainFlags } from "../shared/chain-source.ts";
 import type { CliHost, CommandSpec } from "../shared/command.ts";
 import { keystoreAddress } from "../shared/keys.ts";
@@ -49,5 +50,8 @@ export const accountFund: CommandSpec<Options> = {
 async function receiverOf(named: string | undefined, { keystore }: Options, host: CliHost): Promise<Address> {
   if (named !== undefined && keystore === undefined) return parseAddress(named, "<account>");
   if (named === undefined && keystore !== undefined) return keystoreAddress(resolve(host.cwd, keystore));
-  throw usage("<account>", named ?? "", "give an address or --keystore FILE, and not both");
+  const why = named === undefined ? "none is named" : "two are named";
+  throw new ConclaveError("USAGE", `Find the account: ${why}; give an address or --keystore FILE, and not both`, {
+    option: "<account>",
+  });
 }

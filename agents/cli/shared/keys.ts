@@ -151,6 +151,6 @@ export async function keystoreAddress(path: string): Promise<Address> {
   throw new ConclaveError(
     "CONFIG_INVALID",
     `Read keystore ${path}: it states no address; name a keystore of "conclave account new" or "conclave agent init"`,
-    { path },
+    { keystore: path },
   );
 }

@@ -108,10 +108,14 @@ const stakeWays: readonly (readonly [about: string, way: string])[] = [
   ["stake", "name an amount up to that with --amount, or `--amount all`"],
 ];
 
+/** What to do about CONFIG_INVALID of a file that is no keystore. */
+const keystoreWay = "name a keystore: `conclave account new` and `conclave agent init` make one";
+
 /** Returns what to do about the error, by its kind if it has one, else by its code. */
 export function wayOutOf({ code, data }: ConclaveError): string {
   const kind = data["kind"] as ModelFailureKind | undefined;
   const stakeWay = stakeWays.find(([about]) => about in data)?.[1];
+  if (code === "CONFIG_INVALID" && "keystore" in data) return keystoreWay;
   if (code === "STAKE_MISSING" && stakeWay !== undefined) return stakeWay;
   return code === "MODEL_FAILED" && kind !== undefined ? modelWays[kind] : wayOut[code];
 }
