@@ -10,13 +10,13 @@ import { ConclaveError } from "../../agents/core/errors.ts";
 import { NO_GRAPH_NODE, findGraphNode } from "../../scripts/subgraph/build.ts";
 import { worldModel } from "../world/model.ts";
 import { renderWorld } from "./report.ts";
-import { startDevWorld } from "./start.ts";
+import { DEFAULT_AGENTS, startDevWorld } from "./start.ts";
 
 interface Options {
   readonly dir?: string;
   readonly port: string;
   readonly blockTime: string;
-  readonly agents: string;
+  readonly agents?: string;
   readonly liar?: true;
   readonly model?: string;
   readonly sources?: string;
@@ -47,7 +47,10 @@ export const dev: CommandSpec<Options> = {
       default: String(DEFAULT_PORT),
     },
     { flags: "--block-time <seconds>", description: "time between blocks, such as 1 or 0.2", default: "1" },
-    { flags: "--agents <number>", description: "how many agents there are", default: "5" },
+    {
+      flags: "--agents <number>",
+      description: `how many agents there are (default: as many as --dir keeps, else ${DEFAULT_AGENTS})`,
+    },
     { flags: "--liar", description: "the last agent lies in every role, and contradicts itself" },
     {
       flags: "--model <file>",
@@ -78,7 +81,10 @@ export const dev: CommandSpec<Options> = {
       directory: options.dir === undefined ? null : resolve(host.cwd, options.dir),
       port: parseInteger(options.port, "--port", 0, MAX_CHAIN_PORT),
       blockTimeSeconds: parseSeconds(options.blockTime),
-      agents: parseInteger(options.agents, "--agents", limits.minCommittee, limits.maxCommittee),
+      agents:
+        options.agents === undefined
+          ? null
+          : parseInteger(options.agents, "--agents", limits.minCommittee, limits.maxCommittee),
       liar: options.liar === true,
       model: worldModel(options.model),
       sources: options.sources === undefined ? null : await readSources(resolve(host.cwd, options.sources)),

@@ -21,12 +21,13 @@ type Known = Pick<DevFacts, "rpcUrl" | "deployment" | "deploymentFile" | "asker"
 
 export function snippetsFor({ rpcUrl, deployment, deploymentFile, asker }: Known): Snippets {
   const { chainId, oracle, registry, deploymentBlock } = deployment;
-  const account = `--deployment ${deploymentFile} --keystore ${asker.keystore} --password-file ${asker.passwordFile}`;
+  const place = `--deployment ${word(deploymentFile)}`;
+  const account = `${place} --keystore ${word(asker.keystore)} --password-file ${word(asker.passwordFile)}`;
   return {
     shell: [
       `npx conclave request --question "${QUESTION}" --kind number --wait ${account}`,
-      `npx conclave history --blocks 1000 --deployment ${deploymentFile}`,
-      `npx conclave verify --since 0 --deployment ${deploymentFile}`,
+      `npx conclave history --blocks 1000 ${place}`,
+      `npx conclave verify --since 0 ${place}`,
     ].join("\n"),
     typescript: `import { createConclave } from "@conclave/sdk";
 import { createPublicClient, createWalletClient, http } from "viem";
@@ -74,4 +75,9 @@ contract Calculator is DecisionConsumer {
 }`,
     allow: `npx conclave subscription consumer ${asker.subscriptionId} --consumer CONTRACT --allowance any ${account}`,
   };
+}
+
+/** Returns the text as one word of a shell. */
+function word(text: string): string {
+  return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

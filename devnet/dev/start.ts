@@ -8,6 +8,7 @@ import { z } from "zod";
 import { agentRegistryAbi } from "@conclave/contracts/abi";
 import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { parseJson } from "../../agents/adapters/json.ts";
+import { lockFile } from "../../agents/adapters/lock.ts";
 import { createKeystore } from "../../agents/adapters/keystore/keystore.ts";
 import { MOST_URLS, readDashboard } from "../../agents/adapters/dashboard/dashboard.ts";
 import { startGateway } from "../../agents/adapters/ipfs/gateway.ts";
@@ -40,7 +41,8 @@ export interface DevOptions {
   /** TCP port of the chain, from which the others follow; 0 takes free ones. */
   readonly port: number;
   readonly blockTimeSeconds: number;
-  readonly agents: number;
+  /** Null: as many as the directory keeps, else `DEFAULT_AGENTS`. */
+  readonly agents: number | null;
   readonly liar: boolean;
   readonly model: WorldModel;
   /** How all agents read what questions name; null: by the defaults of an agent's config. */
@@ -91,6 +93,7 @@ export interface DevWorld {
   stop(): Promise<void>;
 }
 
+export const DEFAULT_AGENTS = 5;
 /** Protects keys of a chain that nobody else reaches. */
 const PASSWORD = "conclave dev";
 /** A fast key derivation is enough for a public key. */
@@ -123,7 +126,7 @@ async function start(options: DevOptions, cleanups: (() => Promise<void>)[]): Pr
   const { signal, progress, model, sources } = options;
   const directory = options.directory ?? (await mkdtemp(join(tmpdir(), "conclave-dev-")));
   if (options.directory === null) cleanups.push(() => rm(directory, { recursive: true, force: true, maxRetries: 3 }));
-  else await requireFolder(directory);
+  else cleanups.push(await takeFolder(directory));
   const kept = await readKept(directory);
   const { agents: count, liar } = agreed(options, kept, directory);
   const ports = await portsFrom(options.port, count);
@@ -135,6 +138,9 @@ async function start(options: DevOptions, cleanups: (() => Promise<void>)[]): Pr
     blockTimeSeconds: options.blockTimeSeconds,
     port: options.port,
     ...(options.directory === null ? {} : { stateFile: join(directory, STATE_FILE) }),
+  }).catch((error: unknown) => {
+    if (kept === null || signal.aborted) throw error;
+    throw invalid(directory, `its chain does not go on from ${STATE_FILE} (${messageOf(error)}); remove the folder`);
   });
   cleanups.push(() => chain.stop());
   const { epochBlocks } = model.pace;
@@ -208,16 +214,24 @@ async function committeeSecondsOf(
 
 const STATE_FILE = "chain.json";
 const WORLD_FILE = "world.json";
+const LOCK_FILE = "dev.lock";
 
-/** Makes the folder. Throws CONFIG_INVALID if it is a file, or holds something that no world made. */
-async function requireFolder(directory: string): Promise<void> {
+/**
+ * Makes the folder, takes it for this process and returns what gives it back. Throws CONFIG_INVALID if it is a file, holds
+ * something that no world made, or is another process's.
+ */
+async function takeFolder(directory: string): Promise<() => Promise<void>> {
   await mkdir(directory, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
     throw invalid(directory, `${messageOf(error)}; name a folder`);
   });
   const names = await readdir(directory);
-  const isOurs = [WORLD_FILE, STATE_FILE, deploymentFileIn("")].some((name) => names.includes(name));
+  const isOurs = [WORLD_FILE, STATE_FILE, LOCK_FILE, deploymentFileIn("")].some((name) => names.includes(name));
   if (names.length > 0 && !isOurs)
     throw invalid(directory, `it holds other files, such as ${names[0]}; name a new folder, or an empty one`);
+  const release = lockFile(join(directory, LOCK_FILE), () =>
+    invalid(directory, "another `conclave dev` runs there; stop it, or name another --dir"),
+  );
+  return async () => release();
 }
 
 const keptSchema = z.object({ agents: z.int().min(1).max(64), liar: z.boolean() });
@@ -236,13 +250,15 @@ async function readKept(directory: string): Promise<Kept | null> {
 
 /** Returns how many agents there are, and whether one lies: as the directory has it, which flags may not contradict. */
 function agreed({ agents, liar }: DevOptions, kept: Kept | null, directory: string): Kept {
-  if (kept === null) return { agents, liar };
+  if (kept === null) return { agents: agents ?? DEFAULT_AGENTS, liar };
+  if (agents !== null && agents !== kept.agents)
+    throw invalid(directory, `it has ${kept.agents} agents; leave out --agents, or name another --dir`);
   if (liar && !kept.liar) throw invalid(directory, "its agents are honest; leave out --liar, or name another --dir");
   return kept;
 }
 
 function invalid(directory: string, why: string): ConclaveError {
-  return new ConclaveError("CONFIG_INVALID", `Open the world in ${directory}: ${why}`, { field: "--dir", directory });
+  return new ConclaveError("CONFIG_INVALID", `Open the world in ${directory}: ${why}`, { option: "--dir", directory });
 }
 
 interface AgentPorts {

@@ -12,6 +12,7 @@ import { after, before, describe, it } from "node:test";
 import { runCli } from "../../agents/cli/run-cli.ts";
 import { dev } from "../../devnet/dev/entry.ts";
 import { renderWorld } from "../../devnet/dev/report.ts";
+import { snippetsFor } from "../../devnet/dev/snippets.ts";
 import type { DevFacts } from "../../devnet/dev/start.ts";
 import { keysFromPrivateKey } from "../../agents/adapters/keystore/keys.ts";
 import type { AgentId } from "../../agents/core/types.ts";
@@ -57,6 +58,29 @@ async function end({ child }: Dev, signal: NodeJS.Signals): Promise<number | nul
   child.kill(signal);
   const [code] = (await exited) as [number | null];
   return code;
+}
+
+async function printed(commands: Parameters<typeof runCli>[2], ...args: readonly string[]) {
+  const texts: string[] = [];
+  const host = {
+    stdout: (text: string) => void texts.push(text),
+    stderr: () => undefined,
+    environment: {},
+    cwd: tmpdir(),
+    signal: new AbortController().signal,
+  };
+  return { code: await runCli(args, host, commands), text: texts.join("") };
+}
+
+interface Failure {
+  readonly code: string;
+  readonly message: string;
+}
+
+async function failure(...args: readonly string[]): Promise<Failure> {
+  const { code, text } = await printed([dev], ...args);
+  assert.notEqual(code, 0);
+  return (JSON.parse(text) as { readonly error: Failure }).error;
 }
 
 describe("conclave dev", () => {
@@ -115,9 +139,20 @@ describe("conclave dev", () => {
     );
   });
 
+  it("is alone in its folder, whose agents stay as many", async () => {
+    const again = ["dev", "--json", "--port", "0", "--dir", join(folder, "world")];
+    const { message } = await failure(...again);
+    assert.equal(
+      message,
+      `Open the world in ${join(folder, "world")}: another \`conclave dev\` runs there; stop it, or name another --dir`,
+    );
+  });
+
   it("ends by one Ctrl-C, and goes on where it stopped", async () => {
     assert.equal(await end(running, "SIGINT"), 0);
     assert.ok(await areClosed(running.facts));
+    const { message } = await failure("dev", "--json", "--dir", join(folder, "world"), "--agents", "6");
+    assert.match(message, /: it has 4 agents; leave out --agents, or name another --dir$/);
     const { oracle } = running.facts.deployment;
     running = await startDev("--dir", join(folder, "world"));
     assert.equal(running.facts.deployment.oracle, oracle);
@@ -167,23 +202,24 @@ describe("agents of a local world", () => {
   });
 });
 
-describe("conclave dev refuses", () => {
-  const printed = async (commands: Parameters<typeof runCli>[2], ...args: readonly string[]) => {
-    const texts: string[] = [];
-    const host = {
-      stdout: (text: string) => void texts.push(text),
-      stderr: () => undefined,
-      environment: {},
-      cwd: tmpdir(),
-      signal: new AbortController().signal,
+describe("what conclave dev prints", () => {
+  it("names files in words that a shell reads as one", () => {
+    const facts = {
+      rpcUrl: "http://127.0.0.1:1",
+      deployment: { chainId: 31_337, oracle: `0x${"1".repeat(40)}`, registry: `0x${"2".repeat(40)}` },
+      deploymentFile: "/my world/it's.json",
+      asker: { keystore: "/plain/asker.json", passwordFile: "/my world/password", subscriptionId: 1 },
     };
-    return { code: await runCli(args, host, commands), text: texts.join("") };
-  };
-  const messageOf = async (...args: readonly string[]): Promise<string> => {
-    const { code, text } = await printed([dev], "dev", "--json", ...args);
-    assert.notEqual(code, 0);
-    return (JSON.parse(text) as { readonly error: { readonly message: string } }).error.message;
-  };
+    const { shell, allow } = snippetsFor(facts as unknown as Parameters<typeof snippetsFor>[0]);
+    const account = String.raw`--deployment '/my world/it'\''s.json' --keystore /plain/asker.json --password-file '/my world/password'`;
+    for (const text of [shell.split("\n")[0] ?? "", allow]) assert.ok(text.endsWith(account), text);
+    assert.ok(shell.endsWith(String.raw`--deployment '/my world/it'\''s.json'`));
+  });
+});
+
+describe("conclave dev refuses", () => {
+  const messageOf = async (...args: readonly string[]): Promise<string> =>
+    (await failure("dev", "--json", ...args)).message;
 
   it("a port that is taken, before it starts anything", async () => {
     const server = createServer().listen(0, "127.0.0.1");
@@ -198,6 +234,16 @@ describe("conclave dev refuses", () => {
     await writeFile(join(folder, "chain.json"), "{}");
     assert.match(await messageOf("--dir", folder), /keeps no whole world.*remove the folder/);
     assert.ok(existsSync(join(folder, "chain.json")));
+    await rm(folder, { recursive: true });
+  });
+
+  it("a folder whose chain is damaged", { skip: process.platform !== "linux" || process.arch !== "x64" }, async () => {
+    const folder = await mkdtemp(join(tmpdir(), "conclave-dev-damaged-"));
+    await writeFile(join(folder, "world.json"), '{"agents":4,"liar":false}');
+    for (const name of ["chain.json", "deployment.json"]) await writeFile(join(folder, name), "{");
+    const { code, message } = await failure("dev", "--json", "--port", "0", "--dir", folder);
+    assert.equal(code, "CONFIG_INVALID");
+    assert.match(message, /: its chain does not go on from chain\.json \(Start anvil: .*\); remove the folder$/);
     await rm(folder, { recursive: true });
   });
 
