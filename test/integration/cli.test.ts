@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -61,14 +60,6 @@ describe("command line", () => {
     }
     const { stdout } = await world.run(["request", "--help"]);
     assert.match(stdout, /\n {2}\$ conclave request .* --kind policies --options 4\n/);
-  });
-
-  it("tells its version", async () => {
-    const { version } = JSON.parse(readFileSync(join(import.meta.dirname, "../../package.json"), "utf8")) as {
-      readonly version: string;
-    };
-    const { code, stdout } = await world.run(["--version"]);
-    assert.deepEqual([code, stdout], [0, `${version}\n`]);
   });
 
   it("ends usage errors with 2, on one line with a way out, or as JSON", async () => {

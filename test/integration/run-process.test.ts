@@ -2,14 +2,15 @@
 import assert from "node:assert/strict";
 import { spawn, type ChildProcessByStdio } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 
-const main = join(import.meta.dirname, "../../agents/cli/main.ts");
+const root = join(import.meta.dirname, "../..");
+const main = join(root, "agents/cli/main.ts");
 const SERVE = [main, "serve", "--from", ".", "--listen", "127.0.0.1:0", "--json"];
 let folder: string;
 before(async () => {
@@ -48,6 +49,12 @@ async function serve(
   await once(started.stdout, "data");
   return { started, printed };
 }
+
+it("tells its version", async () => {
+  const { version } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as { readonly version: string };
+  const started = spawn(process.execPath, [main, "--version"], { stdio: ["ignore", "pipe", "inherit"] });
+  assert.equal(await text(started.stdout), `${version}\n`);
+});
 
 describe("a command that runs until it is stopped", () => {
   it("ends in order under npm when npm's shell is gone", async (context) => {
