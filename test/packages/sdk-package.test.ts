@@ -196,7 +196,6 @@ describe("the README's snippets", () => {
       .replace("0x000000000000000000000000000000000000000b", registry)
       .replace("deploymentBlock: 0", `deploymentBlock: ${deploymentBlock}`);
     await writeFile(join(sdk.folder, "main.ts"), program);
-    await writeFile(join(sdk.folder, "ethereum.d.ts"), ETHEREUM);
     await writeFile(join(sdk.folder, "tsconfig.json"), JSON.stringify(CONSUMER));
     assert.equal(await tool("tsc", ["-p", "."], sdk.folder), "");
     await writeFile(join(sdk.folder, "window.mjs"), windowOf(world.chain.rpcUrl));
@@ -304,14 +303,6 @@ function snippetsOf(markdown: string): readonly string[] {
   return [...markdown.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = ""]) => code);
 }
 
-/** What a wallet puts into a page. */
-const ETHEREUM = `
-import type { EIP1193Provider } from "viem";
-declare global {
-  interface Window { readonly ethereum: EIP1193Provider }
-}
-`;
-
 const CONSUMER = {
   compilerOptions: {
     target: "es2024",
@@ -323,7 +314,7 @@ const CONSUMER = {
     skipLibCheck: true,
     noEmit: true,
   },
-  include: ["main.ts", "ethereum.d.ts"],
+  include: ["main.ts"],
 };
 
 /** A page's window, whose wallet is the node with its unlocked accounts. The package gets nothing of Node; Node's fetch does. */

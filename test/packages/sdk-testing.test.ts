@@ -24,7 +24,10 @@ describe("@conclave/sdk/testing", () => {
     const program = `import { startNetwork } from "@conclave/sdk/testing";
 await startNetwork().catch(({ code, message }) => console.log(code, message));`;
     await writeFile(join(sdk.folder, "alone.mjs"), program);
-    assert.match(await tool("node", ["alone.mjs"], sdk.folder), /^WORLD_FAILED .*conclave is not installed here/);
+    assert.match(
+      await tool("node", ["alone.mjs"], sdk.folder),
+      /^WORLD_FAILED .*conclave is not installed here; install it \(docs\/integrating\.md .* A local world for tests, says how\)/,
+    );
   });
 
   it("runs the snippet of the README, whose question is answered, and has types", async () => {

@@ -113,7 +113,7 @@ function findProgram(): string {
     return join(dirname(packageFile), bin.conclave);
   } catch (cause) {
     const message =
-      "Start a network: the package conclave is not installed here; install it, or name its program (scripts/conclave.mjs of its repository) as `program`";
+      "Start a network: the package conclave is not installed here; install it (docs/integrating.md of its repository, A local world for tests, says how), or name its program (scripts/conclave.mjs of its repository) as `program`";
     throw new ConclaveError("WORLD_FAILED", message, { field: "program" }, cause);
   }
 }
