@@ -6,6 +6,7 @@ import { HistoryPage } from "./history/history-page.tsx";
 import { SettingsPage } from "./settings/settings-page.tsx";
 import { findSettings, forgetSettings, keepSettings } from "./settings/stored.ts";
 import { WalletMenu } from "./wallet/wallet-menu.tsx";
+import { Boundary } from "./boundary.tsx";
 import { DashboardProvider } from "./dashboard.tsx";
 
 const decisionPage = async () => ({ default: (await import("./decision/decision-page.tsx")).DecisionPage });
@@ -136,7 +137,7 @@ function Frame({ tools, children }: { readonly tools: ReactNode; readonly childr
         {tools}
       </header>
       <main ref={main} tabIndex={-1}>
-        {children}
+        <Boundary key={path}>{children}</Boundary>
       </main>
     </>
   );

@@ -22,6 +22,21 @@ async function staysFor(ms: number): Promise<boolean> {
 }
 
 describe("page: what goes wrong around it", () => {
+  it("says that a part of it is gone, beside the other pages, and loads again", async (context) => {
+    const { page } = await visit(context, world, { expects: /404|import/ });
+    await page.getByRole("listitem").first().waitFor();
+    await page.route("**/assets/**", (route) => route.fulfill({ status: 404 }));
+    await page.getByRole("link", { name: "Ask", exact: true }).click();
+    await sees(page, "This part of the page failed");
+    assert.equal(await page.getByRole("button", { name: "Forget the wallet and load again" }).count(), 0);
+    await page.getByRole("link", { name: "Decisions", exact: true }).click();
+    await page.getByRole("listitem").first().waitFor();
+    await page.unroute("**/assets/**");
+    await page.getByRole("link", { name: "Ask", exact: true }).click();
+    await page.getByRole("button", { name: "Load again" }).click();
+    await page.getByRole("heading", { level: 1, name: "Ask" }).waitFor();
+  });
+
   it("says that the node is away, and goes on by itself when it is back", async (context) => {
     const { page } = await visit(context, world, { expects: /ERR_FAILED/ });
     const row = page.locator(`a[href$="/request/${world.chain.decisions[0]?.attempt.request.id}"]`);
