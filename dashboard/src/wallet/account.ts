@@ -29,7 +29,9 @@ interface Changes {
   readonly onChain: () => void;
 }
 
-type Provider = BrowserWallet["provider"];
+type Whole = BrowserWallet["provider"];
+/** Not every wallet tells what its user changes. */
+type Provider = Pick<Whole, "request"> & Partial<Pick<Whole, "on" | "removeListener">>;
 
 /** EIP-3326: the wallet does not know the chain. */
 const UNKNOWN_CHAIN = 4902;
@@ -65,7 +67,8 @@ export async function burner({ burnerKey, rpcUrl }: Settings): Promise<Account |
 
 function accountOf(wallet: BrowserWallet, settings: Settings, [first]: readonly `0x${string}`[]): Account | null {
   if (first === undefined) return null;
-  const { info, provider } = wallet;
+  const { info } = wallet;
+  const provider: Provider = wallet.provider;
   const address = getAddress(first);
   return {
     wallet: info.rdns,
@@ -77,11 +80,11 @@ function accountOf(wallet: BrowserWallet, settings: Settings, [first]: readonly 
       follow: ({ onAccount, onChain }) => {
         const onAccounts = (accounts: readonly `0x${string}`[]): void =>
           onAccount(accountOf(wallet, settings, accounts));
-        provider.on("accountsChanged", onAccounts);
-        provider.on("chainChanged", onChain);
+        provider.on?.("accountsChanged", onAccounts);
+        provider.on?.("chainChanged", onChain);
         return () => {
-          provider.removeListener("accountsChanged", onAccounts);
-          provider.removeListener("chainChanged", onChain);
+          provider.removeListener?.("accountsChanged", onAccounts);
+          provider.removeListener?.("chainChanged", onChain);
         };
       },
     },
