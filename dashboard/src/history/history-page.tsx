@@ -38,6 +38,14 @@ export function HistoryPage(): ReactElement {
   const shown = wanted === "" ? requests : requests.filter((one) => isAbout(one, wanted));
   const isFiltered = wanted !== "" || status !== ANY || protocol !== ANY;
   const more = history.hasNextPage && !history.isFetchingNextPage ? () => void history.fetchNextPage() : null;
+  // A page that failed would be asked for without pause, and a search with few matches would read everything.
+  const isByItself = history.error === null && wanted === "";
+  const trouble = history.error !== null && (
+    <Trouble
+      error={history.error}
+      onRetry={() => void (history.isFetchNextPageError ? history.fetchNextPage() : history.refetch())}
+    />
+  );
 
   return (
     <div className="stack">
@@ -57,7 +65,7 @@ export function HistoryPage(): ReactElement {
           onChange={(one) => setProtocol(one as ProtocolId)}
         />
       </div>
-      {history.error !== null && <Trouble error={history.error} onRetry={() => void history.refetch()} />}
+      {!history.isFetchNextPageError && trouble}
       {history.data !== undefined && (
         <Source told={history.data.pages.at(-1)} what="requests" proof="Open a decision to prove it." />
       )}
@@ -65,8 +73,9 @@ export function HistoryPage(): ReactElement {
       {history.data !== undefined && shown.length === 0 && more === null && (
         <Nothing isFiltered={isFiltered} source={history.data.pages[0]?.source} />
       )}
-      {shown.length > 0 && <RequestList requests={shown} onEnd={more} />}
-      {shown.length === 0 && more !== null && (
+      {shown.length > 0 && <RequestList requests={shown} onEnd={isByItself ? more : null} />}
+      {history.isFetchNextPageError && trouble}
+      {more !== null && !history.isFetchNextPageError && (shown.length === 0 || !isByItself) && (
         <button type="button" onClick={more}>
           Search older requests
         </button>
