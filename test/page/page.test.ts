@@ -238,6 +238,20 @@ function digestOf({ blocks }: Decided, index: number): Digest {
   return sha256(blocks[index] ?? new Uint8Array());
 }
 
+describe("page: appeal", () => {
+  it("is offered until the deadline by the chain's clock, not by the machine's", async (context) => {
+    const route = `/request/${world.chain.decisions.at(-1)?.attempt.request.id}`;
+    const early = await visit(context, world, { route });
+    await early.page.getByRole("button", { name: /^Appeal for/ }).waitFor();
+    const chain = createTestClient({ mode: "anvil", transport: http(world.rpcUrl) });
+    await chain.increaseTime({ seconds: 7 * 86_400 });
+    await chain.mine({ blocks: 1 });
+    const late = await visit(context, world, { route });
+    await sees(late.page, /Provisional: the time to appeal ended at/);
+    assert.equal(await late.page.getByRole("button", { name: /^Appeal for/ }).count(), 0);
+  });
+});
+
 describe("page: stake", () => {
   it("delegates, starts what has joined, unbonds and withdraws by the chain's clock", async (context) => {
     const chain = createTestClient({ mode: "anvil", transport: http(world.rpcUrl) });

@@ -4,7 +4,7 @@ import { Link } from "wouter";
 import { PROTOCOL_CODES, type HistoryPage as Told, type ProtocolId } from "../../../sdk/src/index.ts";
 import { Choice, Field } from "../shared/field.tsx";
 import { shortId, statusText } from "../shared/format.ts";
-import { Source } from "../shared/source.tsx";
+import { LATEST_BLOCKS, Source } from "../shared/source.tsx";
 import { Trouble } from "../shared/trouble.tsx";
 import type { PastRequest, PastStatus } from "../shared/types.ts";
 import { useDashboard } from "../dashboard.tsx";
@@ -99,8 +99,8 @@ function Nothing({ isFiltered, source }: NothingProps): ReactElement {
     <p>No request matches. Change the search.</p>
   ) : (
     <p>
-      {source === "subgraph" ? "The subgraph knows no request yet." : "Nobody has asked yet."}{" "}
-      <Link href="/ask">Ask the first question</Link>.
+      {source === "subgraph" ? "The subgraph knows no request yet." : `Nobody has asked in ${LATEST_BLOCKS}.`}{" "}
+      <Link href="/ask">Ask a question</Link>.
     </p>
   );
 }
