@@ -85,6 +85,27 @@ describe("page: what goes wrong around it", () => {
     await sees(page, "This page needs to know where your Conclave is.");
   });
 
+  it("leads to the first wrong setting, and takes what is pasted with blanks around it", async (context) => {
+    const { page } = await visit(context, world, { config: null, viewport: { width: 360, height: 640 } });
+    const focused = (): Promise<string | null> =>
+      page.evaluate(() => document.activeElement?.getAttribute("name") ?? null);
+    const { rpcUrl, oracle, registry } = world.config as Record<string, string>;
+    const save = page.getByRole("button", { name: "Save" });
+    await page.getByLabel("Key of a burner account").fill("0x1");
+    await page.getByLabel("Node of the chain (URL)").fill("example.org:8545");
+    await save.click();
+    assert.equal(await focused(), "rpcUrl");
+    await page.getByLabel("Node of the chain (URL)").fill(` ${rpcUrl} `);
+    await page.getByLabel("Chain id").fill("31337 ");
+    await page.getByLabel("Address of the oracle").fill(` ${oracle}`);
+    await page.getByLabel("Address of the registry").fill(`${registry} `);
+    await save.click();
+    assert.equal(await focused(), "burnerKey");
+    await page.getByLabel("Key of a burner account").fill(" ");
+    await save.click();
+    await page.getByRole("listitem").first().waitFor();
+  });
+
   it("says that the browser keeps no settings", async (context) => {
     const routes = (page: Page): Promise<unknown> => page.addInitScript(keepsNothing);
     const { page } = await visit(context, world, { route: "/settings", routes });
