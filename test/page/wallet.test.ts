@@ -135,6 +135,26 @@ describe("page: wallets", () => {
     assert.equal(asked.filter((method) => method === "eth_accounts").length, 1);
   });
 
+  it("tells the wallet of the chain where it does not know it, also if it says so within another error", async (context) => {
+    let chainId: string | undefined = "0x1";
+    const unknown = { code: 4902, message: "Unrecognized chain ID" };
+    for (const failure of [unknown, { code: -32_603, message: "Internal error", data: { originalError: unknown } }]) {
+      chainId = "0x1";
+      const answer = ({ method }: RpcCall): unknown => {
+        if (method === "eth_chainId") return chainId;
+        if (method === "wallet_switchEthereumChain") throw Object.assign(new Error(failure.message), failure);
+        if (method !== "wallet_addEthereumChain") return undefined;
+        chainId = undefined;
+        return null;
+      };
+      const { page } = await visit(context, world, { route: "/ask", wallet: { account: 3, answer } });
+      await connectWallet(page);
+      await page.getByRole("main").getByRole("button", { name: "Switch the wallet to chain 31337" }).click();
+      await page.getByRole("alert").first().waitFor({ state: "detached" });
+      assert.equal(chainId, undefined);
+    }
+  });
+
   it("connects a wallet that tells no changes, also after a reload, and leaves out one whose announcement lacks a part", async (context) => {
     const routes = (page: Page): Promise<unknown> => page.addInitScript(announceOdd, world.accounts[3]?.address);
     const { page } = await visit(context, world, { routes });

@@ -98,10 +98,20 @@ async function switchTo(provider: Provider, { chainId, rpcUrl }: Settings): Prom
   await provider
     .request({ method: "wallet_switchEthereumChain", params: [{ chainId: id }] })
     .catch((error: unknown) => {
-      if ((error as { readonly code?: unknown } | null)?.code !== UNKNOWN_CHAIN) throw error;
+      if (!isUnknownChain(error)) throw error;
       return provider.request({ method: "wallet_addEthereumChain", params: [chain] });
     })
     .catch((error: unknown) => {
       throw walletFailed("Switch the wallet's chain", error);
     });
+}
+
+/** True for the code of EIP-3326, which the app of MetaMask wraps in an error of its own. */
+function isUnknownChain(error: unknown): boolean {
+  const { code, data } = (error ?? {}) as { readonly code?: unknown; readonly data?: Wrapped | null };
+  return code === UNKNOWN_CHAIN || data?.originalError?.code === UNKNOWN_CHAIN;
+}
+
+interface Wrapped {
+  readonly originalError?: { readonly code?: unknown } | null;
 }
