@@ -136,11 +136,11 @@ describe("page: long lists", () => {
     await page.getByLabel("Search").fill("question 9950,");
     await page.waitForFunction(() => document.querySelectorAll("[role=listitem]").length === 1);
     await page.waitForTimeout(1_000);
-    const before = asked;
-    assert.ok(before <= 2, `${before} pages were read`);
+    const read = asked;
+    assert.ok(read <= 2, `${read} pages were read`);
     await page.getByRole("button", { name: "Search older requests" }).click();
     await page.waitForTimeout(1_000);
-    assert.equal(asked, before + 1);
+    assert.equal(asked, read + 1);
   });
 
   it("says by how many blocks the subgraph is behind, and shows the chain's events while it is away", async (context) => {

@@ -37,7 +37,8 @@ export function Source({ told, what, proof, blocks = LATEST_BLOCKS }: Props): Re
   if (told.source === "chain")
     return (
       <p className="soft small">
-        The subgraph gives no answer. This is from the events of {blocks}; older {what} are missing.
+        The subgraph gives no answer. This is from the events of {blocks}
+        {blocks === LATEST_BLOCKS && `; older ${what} are missing`}.
         {told.subgraphError !== null && (
           <>
             {" "}
