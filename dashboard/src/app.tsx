@@ -3,9 +3,10 @@ import { lazy, Suspense, useEffect, useRef, type ReactElement, type ReactNode } 
 import { Link, Route, Router, Switch, useLocation } from "wouter";
 import { navigate, useHashLocation } from "wouter/use-hash-location";
 import { HistoryPage } from "./history/history-page.tsx";
-import { SettingsPage } from "./settings/settings-page.tsx";
 import { findSettings, forgetSettings, keepSettings } from "./settings/stored.ts";
+import { shortId } from "./shared/format.ts";
 import { WalletMenu } from "./wallet/wallet-menu.tsx";
+import { Boundary } from "./boundary.tsx";
 import { DashboardProvider } from "./dashboard.tsx";
 
 const decisionPage = async () => ({ default: (await import("./decision/decision-page.tsx")).DecisionPage });
@@ -13,6 +14,7 @@ const DecisionPage = lazy(decisionPage);
 const AskPage = lazy(async () => ({ default: (await import("./ask/ask-page.tsx")).AskPage }));
 const AgentsPage = lazy(async () => ({ default: (await import("./agents/agents-page.tsx")).AgentsPage }));
 const FaultsPage = lazy(async () => ({ default: (await import("./faults/faults-page.tsx")).FaultsPage }));
+const SettingsPage = lazy(async () => ({ default: (await import("./settings/settings-page.tsx")).SettingsPage }));
 const AgentPage = lazy(async () => ({ default: (await import("./agents/agent-page.tsx")).AgentPage }));
 
 // A link to a decision does not wait for the settings before its page is loaded.
@@ -65,33 +67,31 @@ export function App(): ReactElement {
 
 function Pages({ form }: { readonly form: ReactElement }): ReactElement {
   return (
-    <Suspense fallback={<p className="loading">Loading…</p>}>
-      <Switch>
-        <Route path="/">
-          <HistoryPage />
-        </Route>
-        <Route path="/request/:id">{({ id }) => <DecisionPage key={id} id={id} />}</Route>
-        <Route path="/ask">
-          <AskPage />
-        </Route>
-        <Route path="/agents">
-          <AgentsPage />
-        </Route>
-        <Route path="/agents/faults">
-          <FaultsPage />
-        </Route>
-        <Route path="/agents/:id">{({ id }) => <AgentPage key={id} id={id} />}</Route>
-        <Route path="/settings">{form}</Route>
-        <Route>
-          <div className="narrow">
-            <h1>There is no such page</h1>
-            <p>
-              <Link href="/">All decisions</Link>
-            </p>
-          </div>
-        </Route>
-      </Switch>
-    </Suspense>
+    <Switch>
+      <Route path="/">
+        <HistoryPage />
+      </Route>
+      <Route path="/request/:id">{({ id }) => <DecisionPage key={id} id={id} />}</Route>
+      <Route path="/ask">
+        <AskPage />
+      </Route>
+      <Route path="/agents">
+        <AgentsPage />
+      </Route>
+      <Route path="/agents/faults">
+        <FaultsPage />
+      </Route>
+      <Route path="/agents/:id">{({ id }) => <AgentPage key={id} id={id} />}</Route>
+      <Route path="/settings">{form}</Route>
+      <Route>
+        <div className="narrow">
+          <h1>There is no such page</h1>
+          <p>
+            <Link href="/">All decisions</Link>
+          </p>
+        </div>
+      </Route>
+    </Switch>
   );
 }
 
@@ -106,10 +106,22 @@ function isWithin(path: string, href: string): boolean {
   return href === "/" ? path === "/" || path.startsWith("/request/") : path.startsWith(href);
 }
 
+/** Names a page, for the tabs and the history of the browser. */
+function titleOf(path: string): string {
+  const [, place, id = ""] = path.split("/");
+  if (place === "request" && /^\d{1,48}$/.test(id)) return `Request ${shortId(BigInt(id))}`;
+  if (place === "agents" && /^\d{1,9}$/.test(id)) return `Agent ${id}`;
+  if (place === "agents" && id === "faults") return "Faults";
+  return NAVIGATION.find(([href]) => href === path)?.[1] ?? "No such page";
+}
+
 function Frame({ tools, children }: { readonly tools: ReactNode; readonly children: ReactNode }): ReactElement {
   const [path] = useLocation();
   const main = useRef<HTMLElement>(null);
   const shown = useRef(path);
+  useEffect(() => {
+    document.title = `${titleOf(path)} – Conclave`;
+  }, [path]);
   // Who uses a keyboard or a screen reader begins each page at its top.
   useEffect(() => {
     if (shown.current === path) return;
@@ -136,7 +148,9 @@ function Frame({ tools, children }: { readonly tools: ReactNode; readonly childr
         {tools}
       </header>
       <main ref={main} tabIndex={-1}>
-        {children}
+        <Boundary key={path}>
+          <Suspense fallback={<p className="loading">Loading…</p>}>{children}</Suspense>
+        </Boundary>
       </main>
     </>
   );

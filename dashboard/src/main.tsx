@@ -2,6 +2,7 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
+import { Boundary } from "./boundary.tsx";
 import { retryMs } from "./shared/trouble.tsx";
 import "./style.css";
 
@@ -23,7 +24,9 @@ if (root === null) throw new Error("index.html has no #root");
 createRoot(root).render(
   <StrictMode>
     <QueryClientProvider client={queries}>
-      <App />
+      <Boundary>
+        <App />
+      </Boundary>
     </QueryClientProvider>
   </StrictMode>,
 );

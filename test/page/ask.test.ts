@@ -65,6 +65,26 @@ describe("page: asking", () => {
     await page.locator(".pane.is-agrees").nth(3).waitFor();
   });
 
+  it("says which source no agent could read before anything is sent, and takes numbers with blanks around them", async (context) => {
+    const { page } = await visit(context, world, { route: "/ask", wallet: { account: 3 } });
+    await connectWallet(page);
+    await page.getByLabel("Question").fill("Is it so?");
+    await page.getByText("Sources, a later start and conditions").click();
+    const sources = page.getByLabel("Sources, one a line");
+    const ask = page.getByRole("button", { name: "Ask", exact: true });
+    for (const wrong of ["ftp://example.org/a", "http://example.org/a", "https://a.org", "example.org", "search:"]) {
+      await sources.fill(wrong);
+      await sees(page, /^It cannot be asked yet\. Sources, one a line: /);
+      assert.equal(await sources.getAttribute("aria-invalid"), "true");
+      assert.equal(await ask.isDisabled(), true);
+    }
+    await sources.fill("https://example.org/a");
+    await page.getByText("Committee, time and appeals").click();
+    await page.getByLabel("Seats").fill("5 ");
+    await page.getByText(/^It cannot be asked yet/).waitFor({ state: "detached" });
+    await page.waitForFunction(() => document.querySelector("[type=submit]:enabled") !== null);
+  });
+
   it("pays once, however often and fast one presses", async (context) => {
     const sent: unknown[] = [];
     const answer = ({ method, params }: RpcCall): undefined => {

@@ -11,6 +11,7 @@ import { sees, visit, type VisitOptions } from "./visit.ts";
 import { startDashboardWorld, type DashboardWorld } from "./world.ts";
 
 const SHOTS = join(import.meta.dirname, "../../.cache/page");
+const SUBGRAPH = "http://subgraph.test/conclave";
 const FIRST_VIEW_BYTES = 200_000;
 
 let world: DashboardWorld;
@@ -90,25 +91,7 @@ async function proven(page: Page): Promise<void> {
 
 describe("page: long lists", () => {
   it("keeps only the rows in view of 10,000, and reaches the oldest", async (context) => {
-    const subgraphUrl = "http://subgraph.test/conclave";
-    const { oracle, registry } = world.chain.deployment;
-    const { page } = await visit(context, world, {
-      config: { ...world.config, subgraphUrl },
-      routes: async (opened) =>
-        opened.route(subgraphUrl, async (route) => {
-          const { first, where } = (route.request().postDataJSON() as Asked).variables;
-          const newest = Math.min(ROWS, (where.number_lt ?? ROWS + 1) - 1);
-          const requests = Array.from({ length: Math.min(first, newest) }, (_, index) =>
-            requestRow(newest - index, { question: `Question ${newest - index}, ${"long ".repeat(index % 40)}` }),
-          );
-          const data = {
-            ...standing(),
-            deployment: { oracle, registry, requests: ROWS, agents: 5, activeAgents: 4 },
-            requests,
-          };
-          await route.fulfill({ json: { data }, headers: { "access-control-allow-origin": "*" } });
-        }),
-    });
+    const { page } = await visit(context, world, longSubgraph());
     await page.getByRole("listitem").first().waitFor();
     await sees(page, /From a subgraph/);
     const frames = await page.evaluate(scrollToTheEnd, `[aria-posinset="${ROWS}"]`);
@@ -117,6 +100,47 @@ describe("page: long lists", () => {
     );
     assert.ok(frames.rows < 100, `${frames.rows} rows are in the document`);
     assert.equal((await page.getByText("Question 1,", { exact: false }).count()) > 0, true);
+  });
+
+  it("asks once for a page that fails, says so where the list ends, and goes on from there", async (context) => {
+    let isDown = true;
+    let asked = 0;
+    const subgraph = longSubgraph((isFirst) => {
+      asked += isFirst ? 0 : 1;
+      return isDown && !isFirst;
+    });
+    const { page } = await visit(context, world, { ...subgraph, expects: /429/ });
+    await page.getByRole("listitem").first().waitFor();
+    await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
+    const alert = page.getByRole("alert");
+    await alert.waitFor();
+    // The reader of the subgraph has tried more than once.
+    const tries = asked;
+    await page.waitForTimeout(2_000);
+    assert.equal(asked, tries);
+    isDown = false;
+    await alert.getByRole("button", { name: "Try again" }).click();
+    await alert.waitFor({ state: "detached" });
+    await page.locator(`[aria-setsize="200"]`).first().waitFor();
+    assert.equal(asked, tries + 1);
+  });
+
+  it("searches older requests only when it is told to", async (context) => {
+    let asked = 0;
+    const { page } = await visit(
+      context,
+      world,
+      longSubgraph(() => (asked += 1) === 0),
+    );
+    await page.getByRole("listitem").first().waitFor();
+    await page.getByLabel("Search").fill("question 9950,");
+    await page.waitForFunction(() => document.querySelectorAll("[role=listitem]").length === 1);
+    await page.waitForTimeout(1_000);
+    const read = asked;
+    assert.ok(read <= 2, `${read} pages were read`);
+    await page.getByRole("button", { name: "Search older requests" }).click();
+    await page.waitForTimeout(1_000);
+    assert.equal(asked, read + 1);
   });
 
   it("says by how many blocks the subgraph is behind, and shows the chain's events while it is away", async (context) => {
@@ -184,12 +208,37 @@ describe("page: sizes", () => {
     });
 });
 
+/** A subgraph with many requests; `fails` says when it refuses to answer. */
+function longSubgraph(
+  fails = (_isFirst: boolean): boolean => false,
+): Required<Pick<VisitOptions, "config" | "routes">> {
+  const { oracle, registry } = world.chain.deployment;
+  return {
+    config: { ...world.config, subgraphUrl: SUBGRAPH },
+    routes: async (opened) =>
+      opened.route(SUBGRAPH, async (route) => {
+        const headers = { "access-control-allow-origin": "*" };
+        const { first, where } = (route.request().postDataJSON() as Asked).variables;
+        if (fails(where.number_lt === undefined)) return route.fulfill({ status: 429, body: "slow down", headers });
+        const newest = Math.min(ROWS, (where.number_lt ?? ROWS + 1) - 1);
+        const requests = Array.from({ length: Math.min(first, newest) }, (_, index) =>
+          requestRow(newest - index, { question: `Question ${newest - index}, ${"long ".repeat(index % 40)}` }),
+        );
+        const data = {
+          ...standing(),
+          deployment: { oracle, registry, requests: ROWS, agents: 5, activeAgents: 4 },
+          requests,
+        };
+        return route.fulfill({ json: { data }, headers });
+      }),
+  };
+}
+
 /** A subgraph with these requests; `isAway` says when it does not answer. */
 function subgraphOf(
   requests: readonly object[],
   isAway = (): boolean => false,
 ): { readonly config: object; readonly routes: NonNullable<VisitOptions["routes"]> } {
-  const subgraphUrl = "http://subgraph.test/conclave";
   const { oracle, registry } = world.chain.deployment;
   const data = {
     ...standing(),
@@ -197,9 +246,9 @@ function subgraphOf(
     requests,
   };
   return {
-    config: { ...world.config, subgraphUrl },
+    config: { ...world.config, subgraphUrl: SUBGRAPH },
     routes: async (opened) =>
-      opened.route(subgraphUrl, (route) =>
+      opened.route(SUBGRAPH, (route) =>
         isAway() ? route.abort() : route.fulfill({ json: { data }, headers: { "access-control-allow-origin": "*" } }),
       ),
   };

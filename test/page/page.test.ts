@@ -1,6 +1,7 @@
 // The dashboard in a real browser, against a chain of its own.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import type { Page } from "playwright-core";
 import { createTestClient, http } from "viem";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import { cidString } from "../../agents/core/encoding/cid.ts";
@@ -99,7 +100,7 @@ describe("page: decisions", () => {
     const { page } = await visit(context, world, { route: `/request/${requestId}` });
     await page.locator(".pane").first().waitFor();
     assert.equal(await page.locator("main img:not([aria-label]), main b").count(), 0);
-    assert.equal(await page.title(), "Conclave");
+    assert.match(await page.title(), /^Request #[\d.]+ – Conclave$/);
     const heading = await page.getByRole("heading", { level: 1 }).innerText();
     assert.equal(heading, SHOWN);
     const width = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth] as const);
@@ -128,6 +129,34 @@ describe("page: decisions", () => {
     const { page } = await visit(context, world, { route: `/request/${argued.requestId}` });
     await page.getByRole("heading", { level: 1, name: QUESTION }).waitFor();
     assert.equal(await page.getByRole("button", { name: "Show all" }).count(), 0);
+  });
+
+  it("has a title for each page, and hints that are tied to their fields", async (context) => {
+    const { page } = await visit(context, world);
+    for (const [route, title] of [
+      ["/ask", "Ask"],
+      ["/agents", "Agents"],
+      ["/agents/2", "Agent 2"],
+      ["/agents/faults", "Faults"],
+      ["/settings", "Settings"],
+      ["/nowhere", "No such page"],
+      ["/", "Decisions"],
+    ] as const) {
+      await page.goto(`${world.url}#${route}`);
+      await page.waitForFunction((wanted) => document.title === wanted, `${title} – Conclave`);
+    }
+    await page.goto(`${world.url}#/ask`);
+    const note = await page.getByLabel("Protocol").getAttribute("aria-describedby");
+    assert.equal(await page.locator(`[id="${note}"]`).textContent(), "How the seats argue.");
+  });
+
+  it("follows a request whose kept place in the chain is of another form", async (context) => {
+    const key = `${world.chain.deployment.oracle}/${argued.requestId}`;
+    const routes = (page: Page): Promise<unknown> =>
+      page.addInitScript((name) => localStorage.setItem("conclave.asked", JSON.stringify({ [name]: "g-1-2-3" })), key);
+    const { page } = await visit(context, world, { routes, route: `/request/${argued.requestId}` });
+    await page.getByRole("heading", { level: 1, name: QUESTION }).waitFor();
+    assert.equal(await page.getByRole("alert").count(), 0);
   });
 
   it("says that there is no such request", async (context) => {
@@ -217,6 +246,13 @@ describe("page: proof", () => {
     await proof.getByRole("button", { name: "Stop" }).click();
     await proof.getByRole("listitem").first().waitFor({ state: "detached" });
     assert.equal(await proof.getByRole("alert").count(), 0);
+    await proof.getByRole("button", { name: "Prove", exact: true }).click();
+    await proof.getByText("being checked…").waitFor();
+    assert.equal(page.workers().length, 1);
+    const ended = page.workers()[0]?.waitForEvent("close");
+    await page.getByRole("link", { name: "Agents", exact: true }).click();
+    await ended;
+    await page.goBack();
     isHanging = false;
     await proof.getByRole("button", { name: "Prove", exact: true }).click();
     await page.locator(".seal.good").waitFor();
@@ -237,6 +273,20 @@ describe("page: proof", () => {
 function digestOf({ blocks }: Decided, index: number): Digest {
   return sha256(blocks[index] ?? new Uint8Array());
 }
+
+describe("page: appeal", () => {
+  it("is offered until the deadline by the chain's clock, not by the machine's", async (context) => {
+    const route = `/request/${world.chain.decisions.at(-1)?.attempt.request.id}`;
+    const early = await visit(context, world, { route });
+    await early.page.getByRole("button", { name: /^Appeal for/ }).waitFor();
+    const chain = createTestClient({ mode: "anvil", transport: http(world.rpcUrl) });
+    await chain.increaseTime({ seconds: 7 * 86_400 });
+    await chain.mine({ blocks: 1 });
+    const late = await visit(context, world, { route });
+    await sees(late.page, /Provisional: the time to appeal ended at/);
+    assert.equal(await late.page.getByRole("button", { name: /^Appeal for/ }).count(), 0);
+  });
+});
 
 describe("page: stake", () => {
   it("delegates, starts what has joined, unbonds and withdraws by the chain's clock", async (context) => {

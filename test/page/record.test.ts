@@ -122,7 +122,9 @@ describe("page: an agent's record", () => {
     assert.equal(await page.getByText("Reliability").count(), 0);
     const without = await visit(context, world, { route: "/agents/2" });
     await without.page.getByRole("heading", { name: "Its latest seats" }).waitFor();
-    await sees(without.page, "It was never slashed.");
+    await sees(without.page, "None in the latest 50,000 blocks.");
+    await sees(without.page, "It sat on no committee that decided in the latest 50,000 blocks.");
+    assert.equal(await without.page.getByText("From the events of the latest 50,000 blocks.").count(), 2);
     assert.equal(await without.page.getByRole("heading", { name: "Reputation over time" }).count(), 0);
   });
 });
@@ -213,6 +215,23 @@ function fellAsleep(agentId: number) {
     });
 }
 
+/** A chain whose latest 50,000 blocks hold nothing of this world. */
+function longAgo(page: Page): Promise<unknown> {
+  const isRecent = (block: unknown): boolean => Number(block) > 5_000;
+  return page.route(`${world.rpcUrl}/**`, (route) => {
+    const { method, params, id } = (route.request().postDataJSON() ?? {}) as Partial<RpcCall & { readonly id: number }>;
+    const [query] = (params ?? []) as readonly { readonly fromBlock?: string }[];
+    const answers: Readonly<Record<string, unknown>> = {
+      eth_blockNumber: "0x11170",
+      ...(isRecent(query?.fromBlock) && { eth_getLogs: [] }),
+    };
+    const result = answers[method ?? ""];
+    if (result === undefined) return route.continue();
+    const headers = { "access-control-allow-origin": "*" };
+    return route.fulfill({ json: { jsonrpc: "2.0", id, result }, headers });
+  });
+}
+
 describe("page: faults", () => {
   it("shows who was slashed, for what, by whose proof and at what cost, and who sleeps, without a subgraph", async (context) => {
     const [decided] = world.chain.decisions as [Decided];
@@ -249,5 +268,16 @@ describe("page: faults", () => {
     await sees(page, /signed two messages for one place in/);
     await page.goto(`${world.url}#/agents/${agentId}`);
     await sees(page, /signed two messages for one place in/);
+  });
+
+  it("does not say never of the latest blocks alone, and finds who was slashed for an old request", async (context) => {
+    const [decided] = world.chain.decisions as [Decided];
+    await world.chain.slash(decided, 0 as SeatIndex);
+    const { page } = await visit(context, world, { routes: longAgo });
+    await sees(page, /^Nobody has asked in the latest 50,000 blocks\./);
+    await page.goto(`${world.url}#/request/${decided.attempt.request.id}`);
+    await page.getByText("Who was slashed for it").click();
+    await sees(page, /signed two messages for one place in/);
+    await sees(page, "From the events of all blocks since the question.");
   });
 });

@@ -22,6 +22,21 @@ async function staysFor(ms: number): Promise<boolean> {
 }
 
 describe("page: what goes wrong around it", () => {
+  it("says that a part of it is gone, beside the other pages, and loads again", async (context) => {
+    const { page } = await visit(context, world, { expects: /404|import/ });
+    await page.getByRole("listitem").first().waitFor();
+    await page.route("**/assets/**", (route) => route.fulfill({ status: 404 }));
+    await page.getByRole("link", { name: "Ask", exact: true }).click();
+    await sees(page, "This part of the page failed");
+    assert.equal(await page.getByRole("button", { name: "Forget the wallet and load again" }).count(), 0);
+    await page.getByRole("link", { name: "Decisions", exact: true }).click();
+    await page.getByRole("listitem").first().waitFor();
+    await page.unroute("**/assets/**");
+    await page.getByRole("link", { name: "Ask", exact: true }).click();
+    await page.getByRole("button", { name: "Load again" }).click();
+    await page.getByRole("heading", { level: 1, name: "Ask" }).waitFor();
+  });
+
   it("says that the node is away, and goes on by itself when it is back", async (context) => {
     const { page } = await visit(context, world, { expects: /ERR_FAILED/ });
     const row = page.locator(`a[href$="/request/${world.chain.decisions[0]?.attempt.request.id}"]`);
@@ -68,6 +83,27 @@ describe("page: what goes wrong around it", () => {
     await page.getByRole("link", { name: "Settings" }).click();
     await page.getByRole("button", { name: "Forget my settings" }).click();
     await sees(page, "This page needs to know where your Conclave is.");
+  });
+
+  it("leads to the first wrong setting, and takes what is pasted with blanks around it", async (context) => {
+    const { page } = await visit(context, world, { config: null, viewport: { width: 360, height: 640 } });
+    const focused = (): Promise<string | null> =>
+      page.evaluate(() => document.activeElement?.getAttribute("name") ?? null);
+    const { rpcUrl, oracle, registry } = world.config as Record<string, string>;
+    const save = page.getByRole("button", { name: "Save" });
+    await page.getByLabel("Key of a burner account").fill("0x1");
+    await page.getByLabel("Node of the chain (URL)").fill("example.org:8545");
+    await save.click();
+    assert.equal(await focused(), "rpcUrl");
+    await page.getByLabel("Node of the chain (URL)").fill(` ${rpcUrl} `);
+    await page.getByLabel("Chain id").fill("31337 ");
+    await page.getByLabel("Address of the oracle").fill(` ${oracle}`);
+    await page.getByLabel("Address of the registry").fill(`${registry} `);
+    await save.click();
+    assert.equal(await focused(), "burnerKey");
+    await page.getByLabel("Key of a burner account").fill(" ");
+    await save.click();
+    await page.getByRole("listitem").first().waitFor();
   });
 
   it("says that the browser keeps no settings", async (context) => {

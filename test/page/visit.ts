@@ -63,6 +63,12 @@ export async function visit(context: TestContext, world: Served, options: VisitO
   return { page, faults };
 }
 
+interface WalletFailure {
+  readonly message: string;
+  readonly code?: number;
+  readonly data?: unknown;
+}
+
 /** The wallet hands every call to the chain, whose node signs for its funded accounts. */
 async function announce(page: Page, world: Served, { account, answer }: WalletOptions): Promise<void> {
   const { rpcUrl, accounts } = world;
@@ -76,20 +82,20 @@ async function announce(page: Page, world: Served, { account, answer }: WalletOp
       const response = await fetch(rpcUrl, { method: "POST", headers: { "content-type": "application/json" }, body });
       return (await response.json()) as object;
     } catch (error) {
-      const { message, code = -32_000 } = error as { readonly message: string; readonly code?: number };
-      return { error: { message, code } };
+      const { message, code = -32_000, data } = error as WalletFailure;
+      return { error: { message, code, data } };
     }
   });
   await page.addInitScript(() => {
     const request = async (call: object): Promise<unknown> => {
       const ask = (globalThis as unknown as { askWallet(call: object): Promise<WalletAnswer> }).askWallet;
       const { result, error } = await ask(call);
-      if (error !== undefined) throw Object.assign(new Error(error.message), { code: error.code });
+      if (error !== undefined) throw Object.assign(new Error(error.message), { code: error.code, data: error.data });
       return result;
     };
     interface WalletAnswer {
       readonly result?: unknown;
-      readonly error?: { readonly message: string; readonly code: number };
+      readonly error?: WalletFailure;
     }
     const info = {
       uuid: "8bd1c6f2-0000-4000-8000-000000000001",

@@ -1,6 +1,7 @@
 // A wallet of the browser beside the dashboard, in a real browser: its user says no, its chain is another one, it fails.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import type { Page } from "playwright-core";
 import { changeWallet, connectWallet, type RpcCall, sees, shortened, visit } from "./visit.ts";
 import { startDashboardWorld, type DashboardWorld } from "./world.ts";
 
@@ -134,8 +135,59 @@ describe("page: wallets", () => {
     assert.equal(asked.filter((method) => method === "eth_accounts").length, 1);
   });
 
+  it("tells the wallet of the chain where it does not know it, also if it says so within another error", async (context) => {
+    let chainId: string | undefined = "0x1";
+    const unknown = { code: 4902, message: "Unrecognized chain ID" };
+    for (const failure of [unknown, { code: -32_603, message: "Internal error", data: { originalError: unknown } }]) {
+      chainId = "0x1";
+      const answer = ({ method }: RpcCall): unknown => {
+        if (method === "eth_chainId") return chainId;
+        if (method === "wallet_switchEthereumChain") throw Object.assign(new Error(failure.message), failure);
+        if (method !== "wallet_addEthereumChain") return undefined;
+        chainId = undefined;
+        return null;
+      };
+      const { page } = await visit(context, world, { route: "/ask", wallet: { account: 3, answer } });
+      await connectWallet(page);
+      await page.getByRole("main").getByRole("button", { name: "Switch the wallet to chain 31337" }).click();
+      await page.getByRole("alert").first().waitFor({ state: "detached" });
+      assert.equal(chainId, undefined);
+    }
+  });
+
+  it("connects a wallet that tells no changes, also after a reload, and leaves out one whose announcement lacks a part", async (context) => {
+    const routes = (page: Page): Promise<unknown> => page.addInitScript(announceOdd, world.accounts[3]?.address);
+    const { page } = await visit(context, world, { routes });
+    const banner = page.getByRole("banner");
+    await banner.getByRole("button", { name: "Connect" }).click();
+    assert.equal(await banner.getByRole("button").count(), 3);
+    await banner.getByRole("button", { name: "Bare wallet" }).click();
+    await banner.getByRole("button", { name: /^0x/ }).waitFor();
+    await page.reload();
+    await banner.getByRole("button", { name: /^0x/ }).waitFor();
+    await page.getByRole("listitem").first().waitFor();
+  });
+
   it("says what to do without a wallet", async (context) => {
     const { page } = await visit(context, world, { route: "/ask", config: { ...world.config, burnerKey: undefined } });
     await sees(page, "This browser has no wallet.");
   });
 });
+
+/** Runs in the page: announces wallets that lack a part, and one that only answers calls. */
+function announceOdd(address: string | undefined): void {
+  const provider = {
+    request: async ({ method }: { readonly method: string }) => (method === "eth_chainId" ? "0x7a69" : [address]),
+  };
+  const info = { uuid: "8bd1c6f2-0000-4000-8000-000000000002", name: "Bare wallet", icon: "data:,", rdns: "bare.test" };
+  const odd = [
+    null,
+    { provider },
+    { info: { ...info, uuid: "nameless", name: undefined }, provider },
+    { info: { ...info, uuid: "mute" } },
+    { info, provider },
+  ];
+  addEventListener("eip6963:requestProvider", () =>
+    odd.forEach((detail) => dispatchEvent(new CustomEvent("eip6963:announceProvider", { detail }))),
+  );
+}

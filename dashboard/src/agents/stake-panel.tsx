@@ -212,9 +212,10 @@ const DECIMAL = /^\d{1,24}(\.\d{1,18})?$/;
 function Delegate({ terms, held, isBusy, onDelegate }: DelegateProps): ReactElement {
   const { decimals, symbol } = terms.stakeToken;
   const [text, setText] = useState("");
-  const value = DECIMAL.test(text) ? parseUnits(text, decimals) : null;
+  const typed = text.trim();
+  const value = DECIMAL.test(typed) ? parseUnits(typed, decimals) : null;
   const problem =
-    text === ""
+    typed === ""
       ? null
       : value === null || value === 0n
         ? `give an amount of ${symbol}, e.g. 1.5`

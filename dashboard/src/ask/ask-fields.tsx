@@ -26,7 +26,7 @@ export function DraftFields(props: Props): ReactElement {
   );
 }
 
-function problemOf(flaw: Flaw | null, field: keyof Draft): string | null {
+export function problemOf(flaw: Flaw | null, field: keyof Draft): string | null {
   return flaw?.field === field ? flaw.problem : null;
 }
 
@@ -132,6 +132,7 @@ function ConditionFields(props: Props): ReactElement {
         mono
         value={draft.sources}
         onChange={(sources) => change({ sources })}
+        problem={problemOf(flaw, "sources")}
         hint="At most 4. Each agent reads them with its own eyes, and its answer must quote them: https:// pages and values, eip155: calls, CIDs of documents, or search: and words."
       />
       <div className="columns terms">

@@ -10,7 +10,7 @@ import { useSending } from "../wallet/use-sending.ts";
 import { WalletList } from "../wallet/wallet-menu.tsx";
 import { SendTrouble } from "../wallet/wrong-chain.tsx";
 import { useDashboard } from "../dashboard.tsx";
-import { DraftFields } from "./ask-fields.tsx";
+import { DraftFields, problemOf } from "./ask-fields.tsx";
 import { keepCursor } from "./asked.ts";
 import { keepDraft, keptDraft } from "./draft.ts";
 import { KINDS, LABELS, questionFlaw, sourcesIn, termsIn, type Draft } from "./question.ts";
@@ -84,9 +84,9 @@ function AskForm({ onAsked, onFailed }: FormProps): ReactElement {
         value={draft.question}
         onChange={(question) => change({ question })}
         hint={KINDS[draft.kind].hint}
-        problem={isTouched ? (untold?.problem ?? null) : null}
+        problem={problemOf(isTouched ? untold : null, "question")}
       />
-      <DraftFields draft={draft} change={change} flaw={flaw} />
+      <DraftFields draft={draft} change={change} flaw={shownFlaw} />
       {settings.burnerKey !== null && (
         <p className="soft small">
           This is a local world for trials. Unless you gave its agents another model, all of them have the repository’s

@@ -5,6 +5,7 @@ import {
   type ProtocolId,
   type TermWords,
 } from "../../../sdk/src/index.ts";
+import { questionWith, sourcesProblem } from "../../../sdk/src/sources.ts";
 
 /** Terms of a request that the form has a field for, under their own names: all but these three. The form asks for a duration in hours. */
 type FormTerm = Exclude<keyof AskedTerms, "fee" | "callbackGasLimit" | "duration">;
@@ -107,16 +108,25 @@ export interface Flaw {
 const WHOLE = /^\d{1,9}$/;
 const TENTHS = /^\d{1,4}(\.\d{1,2})?$/;
 
-/** Returns what is wrong with the question itself; null if nothing is. */
-export function questionFlaw({ question }: Pick<Draft, "question">): Flaw | null {
+/** Returns what is wrong with the question itself, or with the sources that it names; null if nothing is. */
+export function questionFlaw(draft: Pick<Draft, "question" | "sources">): Flaw | null {
+  const { question } = draft;
+  const sources = sourcesIn(draft);
   const problem = questionProblem(question);
-  return problem === null ? null : { field: "question", problem: String(problem.data["way"]) };
+  if (problem !== null) return { field: "question", problem: String(problem.data["way"]) };
+  const field = sources.length === 0 ? "question" : "sources";
+  const unread = sourcesProblem(question, sources);
+  if (unread !== null) return { field, problem: [unread.value, unread.way].filter(Boolean).join(": ") };
+  // The sources are a part of it.
+  const long = questionProblem(questionWith(question, sources));
+  return long === null ? null : { field, problem: String(long.data["way"]) };
 }
 
 type Read = { readonly terms: AskedTerms; readonly flaw: null } | { readonly terms: null; readonly flaw: Flaw };
 
 /** Returns the terms of the draft, or its first flaw. The contract checks the rest. */
-export function termsIn(draft: Draft): Read {
+export function termsIn(typed: Draft): Read {
+  const draft = withoutBlanks(typed);
   const flaws: Flaw[] = [];
   const whole = (field: "options" | "decimals" | "committeeSize" | "appeals" | "retries" | "finality"): number => {
     if (!WHOLE.test(draft[field])) flaws.push({ field, problem: "give a whole number" });
@@ -153,6 +163,11 @@ function refused(draft: Draft, terms: AskedTerms): Flaw | null {
   if (problem === null) return null;
   const field = fieldOf(problem.field ?? "kind");
   return { field, problem: `${draft[field]} is refused: ${String(problem.data["way"])}` };
+}
+
+/** Whoever pastes a number often pastes a blank, too. */
+function withoutBlanks(draft: Draft): Draft {
+  return Object.fromEntries(Object.entries(draft).map(([field, text]) => [field, text.trim()])) as unknown as Draft;
 }
 
 /** The sources, one a line. */

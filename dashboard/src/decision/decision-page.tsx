@@ -57,21 +57,21 @@ function Request({ update }: { readonly update: RequestUpdate }): ReactElement {
       </header>
       <Outcome update={update} />
       <Money request={request} />
-      <Slashed requestId={request.id} />
+      <Slashed requestId={request.id} since={askedAt(update)} />
       {past.length > 0 && <Earlier past={past} />}
     </>
   );
 }
 
 /** Who was slashed for what it signed here. Without a subgraph that takes many calls of the node, so it waits to be asked. */
-function Slashed({ requestId }: { readonly requestId: bigint }): ReactElement {
+function Slashed({ requestId, since }: { readonly requestId: bigint; readonly since: bigint }): ReactElement {
   const [isOpen, setOpen] = useState(false);
   return (
     <details onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>Who was slashed for it</summary>
       {isOpen && (
         <div className="stack">
-          <FaultList requestId={requestId} none="Nobody." />
+          <FaultList requestId={requestId} since={since} none="Nobody." />
           <p className="small">
             <Link href="/agents/faults">The faults of all agents</Link>
           </p>
@@ -79,6 +79,11 @@ function Slashed({ requestId }: { readonly requestId: bigint }): ReactElement {
       )}
     </details>
   );
+}
+
+/** The block of the question, with which each cursor begins. */
+function askedAt({ cursor }: RequestUpdate): bigint {
+  return BigInt(cursor.split("-")[1] ?? 0);
 }
 
 /** What was asked for, and for how much. */
@@ -171,6 +176,7 @@ function Examined({ requestId, stage }: { readonly requestId: bigint; readonly s
 
 function Decided({ update, stage }: { readonly update: RequestUpdate; readonly stage: DecidedStage }): ReactElement {
   const { decision, standing } = stage;
+  const isOver = useIsOver(update.deadline, standing === "provisional");
   return (
     <section className="card stack" aria-label="Decision" aria-live="polite">
       <p className={`decided-answer is-${decision.status}`}>
@@ -180,13 +186,30 @@ function Decided({ update, stage }: { readonly update: RequestUpdate; readonly s
         {decision.status !== "hung" && <span className="number">Confidence {percent(decision.confidence)}. </span>}
         {standing === "final"
           ? "Final."
-          : `Provisional: anybody may appeal until ${time(update.deadline)} (${seconds(update.request.terms.duration)} in all).`}
+          : isOver
+            ? `Provisional: the time to appeal ended at ${time(update.deadline)}. Anybody may make it final.`
+            : `Provisional: anybody may appeal until ${time(update.deadline)} (${seconds(update.request.terms.duration)} in all).`}
       </p>
-      {standing === "provisional" && (
+      {standing === "provisional" && !isOver && (
         <Appeal requestId={update.request.id} terms={update.request.terms} attempt={decision.attempt} />
       )}
     </section>
   );
+}
+
+/** Time between two looks at the chain's clock. */
+const LOOK_MS = 10_000;
+
+/** True once a time has passed by the chain's clock: contracts know no other. */
+function useIsOver(deadline: number, isAwaited: boolean): boolean {
+  const { publicClient, settings } = useDashboard();
+  const { data: now } = useQuery({
+    queryKey: ["time", settings],
+    enabled: isAwaited,
+    refetchInterval: LOOK_MS,
+    queryFn: async () => Number((await publicClient.getBlock()).timestamp),
+  });
+  return now !== undefined && now > deadline;
 }
 
 function Earlier({ past }: { readonly past: RequestUpdate["past"] }): ReactElement {

@@ -1,5 +1,5 @@
 import { useMutation } from "@tanstack/react-query";
-import { useRef, useState, type ReactElement } from "react";
+import { useEffect, useRef, useState, type ReactElement } from "react";
 import { Link } from "wouter";
 import type { Check, Proof } from "../../../sdk/src/verify/index.ts";
 import { Quoted } from "../shared/quoted.tsx";
@@ -34,6 +34,8 @@ export function Prove({ requestId, onNamed }: Props): ReactElement {
   const dashboard = useDashboard();
   const [progress, setProgress] = useState<Progress | null>(null);
   const running = useRef<AbortController>(null);
+  // Whoever leaves the page does not wait for the proof.
+  useEffect(() => () => running.current?.abort(), []);
   const proving = useMutation({
     mutationFn: (signal: AbortSignal) => prove(dashboard, requestId, setProgress, signal),
     onMutate: () => onNamed(null),

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "react";
-import type { Conclave, RequestUpdate } from "../../../sdk/src/index.ts";
+import { ConclaveError, type Conclave, type RequestUpdate } from "../../../sdk/src/index.ts";
 import { cursorOf } from "../ask/asked.ts";
 import { answersNow } from "../shared/node-away.tsx";
 import { isAway } from "../shared/trouble.tsx";
@@ -48,12 +48,21 @@ async function follow(
       }
       return;
     } catch (error) {
+      if (from !== null && from === asked && isForeign(error)) {
+        from = null;
+        continue;
+      }
       tell(({ update }) => ({ update, error }));
       if (!isAway(error)) return;
       await pause(signal);
       // The node may be back long before the next state comes.
       if (await answers()) tell(({ update }) => ({ update, error: null }));
     }
+}
+
+/** True for a cursor that others have written, or another version of this page. */
+function isForeign(error: unknown): boolean {
+  return error instanceof ConclaveError && error.code === "USAGE";
 }
 
 async function pause(signal: AbortSignal): Promise<void> {

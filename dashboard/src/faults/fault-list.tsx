@@ -3,7 +3,7 @@ import type { ReactElement, ReactNode } from "react";
 import { Link } from "wouter";
 import { useChainTerms } from "../agents/agents-page.tsx";
 import { amount, shortHex, shortId, time } from "../shared/format.ts";
-import { Source } from "../shared/source.tsx";
+import { LATEST_BLOCKS, Source } from "../shared/source.tsx";
 import { Trouble } from "../shared/trouble.tsx";
 import type { PastFault } from "../shared/types.ts";
 import { useDashboard } from "../dashboard.tsx";
@@ -13,7 +13,9 @@ interface Props {
   readonly agentId?: number;
   /** Faults in this request alone. */
   readonly requestId?: bigint;
-  /** What stands there if there are none. */
+  /** The block from which the chain's events tell everything; absent: they are only read in the latest blocks. */
+  readonly since?: bigint;
+  /** What stands there if there are none at all. */
   readonly none: string;
 }
 
@@ -21,24 +23,26 @@ interface Props {
 const MOST = 100;
 
 /** Who was slashed, for what, by which proof, and what it cost; the newest first. */
-export function FaultList({ agentId, requestId, none }: Props): ReactElement {
-  const { conclave, settings } = useDashboard();
+export function FaultList({ agentId, requestId, since, none }: Props): ReactElement {
+  const { conclave, settings, publicClient } = useDashboard();
   const found = useQuery({
     queryKey: ["faults", settings, agentId, String(requestId)],
-    queryFn: ({ signal }) =>
+    queryFn: async ({ signal }) =>
       conclave.faults({
         limit: MOST,
         signal,
+        ...(since !== undefined && { blocks: Number((await publicClient.getBlockNumber()) - since) + 1 }),
         ...(agentId !== undefined && { agentId }),
         ...(requestId !== undefined && { requestId }),
       }),
   });
   if (found.error !== null) return <Trouble error={found.error} onRetry={() => void found.refetch()} />;
   if (found.data === undefined) return <p className="loading">Reading the faults…</p>;
-  const { faults } = found.data;
+  const { faults, source } = found.data;
+  const isWhole = source === "subgraph" || since !== undefined;
   return (
     <>
-      {faults.length === 0 && <p>{none}</p>}
+      {faults.length === 0 && <p>{isWhole ? none : `None in ${LATEST_BLOCKS}.`}</p>}
       {faults.length === MOST && <p className="soft small">The newest {MOST}. Each agent has its own list.</p>}
       <ul className="plain stack">
         {faults.map((fault) => (
@@ -47,7 +51,12 @@ export function FaultList({ agentId, requestId, none }: Props): ReactElement {
           </li>
         ))}
       </ul>
-      <Source told={found.data} what="faults" proof="The chain took the proof of each." />
+      <Source
+        told={found.data}
+        what="faults"
+        proof="The chain took the proof of each."
+        {...(since !== undefined && { blocks: "all blocks since the question" })}
+      />
     </>
   );
 }

@@ -4,7 +4,7 @@ import { Link } from "wouter";
 import { PROTOCOL_CODES, type HistoryPage as Told, type ProtocolId } from "../../../sdk/src/index.ts";
 import { Choice, Field } from "../shared/field.tsx";
 import { shortId, statusText } from "../shared/format.ts";
-import { Source } from "../shared/source.tsx";
+import { LATEST_BLOCKS, Source } from "../shared/source.tsx";
 import { Trouble } from "../shared/trouble.tsx";
 import type { PastRequest, PastStatus } from "../shared/types.ts";
 import { useDashboard } from "../dashboard.tsx";
@@ -38,6 +38,14 @@ export function HistoryPage(): ReactElement {
   const shown = wanted === "" ? requests : requests.filter((one) => isAbout(one, wanted));
   const isFiltered = wanted !== "" || status !== ANY || protocol !== ANY;
   const more = history.hasNextPage && !history.isFetchingNextPage ? () => void history.fetchNextPage() : null;
+  // A page that failed would be asked for without pause, and a search with few matches would read everything.
+  const isByItself = history.error === null && wanted === "";
+  const trouble = history.error !== null && (
+    <Trouble
+      error={history.error}
+      onRetry={() => void (history.isFetchNextPageError ? history.fetchNextPage() : history.refetch())}
+    />
+  );
 
   return (
     <div className="stack">
@@ -57,7 +65,7 @@ export function HistoryPage(): ReactElement {
           onChange={(one) => setProtocol(one as ProtocolId)}
         />
       </div>
-      {history.error !== null && <Trouble error={history.error} onRetry={() => void history.refetch()} />}
+      {!history.isFetchNextPageError && trouble}
       {history.data !== undefined && (
         <Source told={history.data.pages.at(-1)} what="requests" proof="Open a decision to prove it." />
       )}
@@ -65,8 +73,9 @@ export function HistoryPage(): ReactElement {
       {history.data !== undefined && shown.length === 0 && more === null && (
         <Nothing isFiltered={isFiltered} source={history.data.pages[0]?.source} />
       )}
-      {shown.length > 0 && <RequestList requests={shown} onEnd={more} />}
-      {shown.length === 0 && more !== null && (
+      {shown.length > 0 && <RequestList requests={shown} onEnd={isByItself ? more : null} />}
+      {history.isFetchNextPageError && trouble}
+      {more !== null && !history.isFetchNextPageError && (shown.length === 0 || !isByItself) && (
         <button type="button" onClick={more}>
           Search older requests
         </button>
@@ -90,8 +99,8 @@ function Nothing({ isFiltered, source }: NothingProps): ReactElement {
     <p>No request matches. Change the search.</p>
   ) : (
     <p>
-      {source === "subgraph" ? "The subgraph knows no request yet." : "Nobody has asked yet."}{" "}
-      <Link href="/ask">Ask the first question</Link>.
+      {source === "subgraph" ? "The subgraph knows no request yet." : `Nobody has asked in ${LATEST_BLOCKS}.`}{" "}
+      <Link href="/ask">Ask a question</Link>.
     </p>
   );
 }

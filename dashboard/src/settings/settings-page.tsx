@@ -22,6 +22,7 @@ export function SettingsPage({ found, onSave, onForget }: Props): ReactElement {
     } catch (error) {
       if (!(error instanceof SettingsError)) throw error;
       setFailure({ field: error.field, message: error.message });
+      lead(event.currentTarget, error.field);
     }
   };
   const fieldOf = (name: string): { readonly name: string; readonly problem: string | null } => ({
@@ -92,15 +93,23 @@ export function SettingsPage({ found, onSave, onForget }: Props): ReactElement {
   );
 }
 
+/** Leads to a field: on a phone it stands far above the button that was pressed. */
+function lead(form: HTMLFormElement, field: string): void {
+  const found = form.elements.namedItem(field);
+  if (found instanceof HTMLElement) found.focus();
+}
+
 const ORIGINS: Readonly<Record<Found["source"], string>> = {
   none: "This page needs to know where your Conclave is. What you type stays in this browser.",
   served: "These came with the dashboard. Save to use your own in this browser.",
   own: "These are your own, kept in this browser.",
 };
 
-/** What was typed, with a list where there is one URL a line. */
+/** What was typed, without blanks around it, and with a list where there is one URL a line. */
 function typedIn(form: FormData): object {
-  const texts: Readonly<Record<string, unknown>> = Object.fromEntries(form);
-  const linesOf = (name: string): readonly string[] => String(texts[name]).split(/\s+/).filter(Boolean);
+  const texts = Object.fromEntries(
+    [...form].map(([name, text]) => [name, typeof text === "string" ? text.trim() : ""]),
+  );
+  const linesOf = (name: string): readonly string[] => (texts[name] ?? "").split(/\s+/).filter(Boolean);
   return { ...texts, gateways: linesOf("gateways"), live: linesOf("live") };
 }

@@ -44,24 +44,27 @@ export function parseSettings(value: unknown): Settings {
   if (value === null || typeof value !== "object" || Array.isArray(value))
     throw new SettingsError("settings", "give an object");
   const given = value as Readonly<Record<string, unknown>>;
-  const chainId = wholeNumber(given, "chainId", 1);
-  const burnerKey = optional(given["burnerKey"]);
-  if (burnerKey !== null && !(typeof burnerKey === "string" && KEY.test(burnerKey)))
-    throw new SettingsError("burnerKey", "give 0x and 64 hexadecimal digits, or leave it out");
-  if (burnerKey !== null && !isLocalChain(chainId))
-    throw new SettingsError("burnerKey", `only a local chain (31337, 1337) may have one, not chain ${chainId}`);
   const subgraph = optional(given["subgraphUrl"]);
-  return {
+  // In the order of the form, whose first wrong field is named.
+  const settings = {
     rpcUrl: url(given["rpcUrl"], "rpcUrl"),
-    chainId,
+    chainId: wholeNumber(given, "chainId", 1),
     oracle: address(given, "oracle"),
     registry: address(given, "registry"),
     deploymentBlock: given["deploymentBlock"] === undefined ? 0 : wholeNumber(given, "deploymentBlock", 0),
-    subgraphUrl: subgraph === null ? null : url(subgraph, "subgraphUrl"),
     gateways: urlsIn(given, "gateways"),
     live: urlsIn(given, "live"),
-    burnerKey: burnerKey as Settings["burnerKey"],
+    subgraphUrl: subgraph === null ? null : url(subgraph, "subgraphUrl"),
   };
+  const burnerKey = optional(given["burnerKey"]);
+  if (burnerKey !== null && !(typeof burnerKey === "string" && KEY.test(burnerKey)))
+    throw new SettingsError("burnerKey", "give 0x and 64 hexadecimal digits, or leave it out");
+  if (burnerKey !== null && !isLocalChain(settings.chainId))
+    throw new SettingsError(
+      "burnerKey",
+      `only a local chain (31337, 1337) may have one, not chain ${settings.chainId}`,
+    );
+  return { ...settings, burnerKey: burnerKey as Settings["burnerKey"] };
 }
 
 function urlsIn(given: Readonly<Record<string, unknown>>, field: "gateways" | "live"): readonly string[] {

@@ -56,6 +56,7 @@ interface ChoiceProps {
 /** A labelled list from which one entry is chosen. */
 export function Choice({ label, value, options, onChange, hint, problem = null }: ChoiceProps): ReactElement {
   const id = useId();
+  const note = problem ?? hint;
   return (
     <div className="field">
       <label htmlFor={id}>{label}</label>
@@ -63,6 +64,7 @@ export function Choice({ label, value, options, onChange, hint, problem = null }
         id={id}
         value={value}
         aria-invalid={problem !== null}
+        aria-describedby={note === undefined ? undefined : `${id}-note`}
         onChange={(event) => onChange(event.currentTarget.value)}
       >
         {options.map(([one, name]) => (
@@ -71,7 +73,11 @@ export function Choice({ label, value, options, onChange, hint, problem = null }
           </option>
         ))}
       </select>
-      {(problem ?? hint) !== undefined && <p className={problem === null ? "hint" : "problem"}>{problem ?? hint}</p>}
+      {note !== undefined && (
+        <p id={`${id}-note`} className={problem === null ? "hint" : "problem"}>
+          {note}
+        </p>
+      )}
     </div>
   );
 }

@@ -11,7 +11,11 @@ interface Props {
   readonly what: "requests" | "faults";
   /** How to see more than the subgraph's word. */
   readonly proof: string;
+  /** The blocks whose events were read if no subgraph answers. */
+  readonly blocks?: string;
 }
+
+export const LATEST_BLOCKS = "the latest 50,000 blocks";
 
 /** A subgraph that lacks more blocks than this says so. */
 const BEHIND_BLOCKS = 10;
@@ -19,7 +23,7 @@ const BEHIND_BLOCKS = 10;
 const AHEAD_BLOCKS = 1_000;
 
 /** Says where a list comes from, and what it lacks. */
-export function Source({ told, what, proof }: Props): ReactElement | null {
+export function Source({ told, what, proof, blocks = LATEST_BLOCKS }: Props): ReactElement | null {
   const { publicClient, settings } = useDashboard();
   const { data: head } = useQuery({
     queryKey: ["head", settings],
@@ -29,11 +33,12 @@ export function Source({ told, what, proof }: Props): ReactElement | null {
   if (told === undefined) return null;
   const behind = head === undefined ? 0 : Number(head) - told.toBlock;
   if (told.source === "chain" && settings.subgraphUrl === null)
-    return <p className="soft small">From the events of the latest 50,000 blocks.</p>;
+    return <p className="soft small">From the events of {blocks}.</p>;
   if (told.source === "chain")
     return (
       <p className="soft small">
-        The subgraph gives no answer. This is from the events of the latest 50,000 blocks; older {what} are missing.
+        The subgraph gives no answer. This is from the events of {blocks}
+        {blocks === LATEST_BLOCKS && `; older ${what} are missing`}.
         {told.subgraphError !== null && (
           <>
             {" "}

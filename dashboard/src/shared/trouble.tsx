@@ -68,6 +68,7 @@ const TITLES: Partial<Record<Code, string>> = {
   CHAIN_NO_CONTRACT: "There is no Conclave at this address",
   CHAIN_REVERTED: "The contract refuses",
   CHAIN_TIMEOUT: "The transaction is not mined yet",
+  TERMS_INVALID: "It cannot be asked like this",
   WALLET_MISSING: "No wallet is connected",
   WALLET_WRONG_CHAIN: "The wallet is on another chain",
   WALLET_REJECTED: "You said no in the wallet",
@@ -87,6 +88,7 @@ const WAYS: Partial<Record<Code, string>> = {
     "The dashboard tries again by itself. If it lasts, name another node in the settings. Nothing is lost.",
   CHAIN_WRONG_ID: "Correct the node or the chain id in the settings.",
   CHAIN_NO_CONTRACT: "Correct the addresses in the settings.",
+  TERMS_INVALID: "Correct it in the form, then ask again. Nothing was sent.",
   WALLET_MISSING: "Connect one with the button at the top.",
   WALLET_UNAUTHORIZED:
     "Choose the account in the wallet and allow it for this page, or connect again with the button at the top. Nothing was sent.",

@@ -29,7 +29,9 @@ interface Changes {
   readonly onChain: () => void;
 }
 
-type Provider = BrowserWallet["provider"];
+type Whole = BrowserWallet["provider"];
+/** Not every wallet tells what its user changes. */
+type Provider = Pick<Whole, "request"> & Partial<Pick<Whole, "on" | "removeListener">>;
 
 /** EIP-3326: the wallet does not know the chain. */
 const UNKNOWN_CHAIN = 4902;
@@ -65,7 +67,8 @@ export async function burner({ burnerKey, rpcUrl }: Settings): Promise<Account |
 
 function accountOf(wallet: BrowserWallet, settings: Settings, [first]: readonly `0x${string}`[]): Account | null {
   if (first === undefined) return null;
-  const { info, provider } = wallet;
+  const { info } = wallet;
+  const provider: Provider = wallet.provider;
   const address = getAddress(first);
   return {
     wallet: info.rdns,
@@ -77,11 +80,11 @@ function accountOf(wallet: BrowserWallet, settings: Settings, [first]: readonly 
       follow: ({ onAccount, onChain }) => {
         const onAccounts = (accounts: readonly `0x${string}`[]): void =>
           onAccount(accountOf(wallet, settings, accounts));
-        provider.on("accountsChanged", onAccounts);
-        provider.on("chainChanged", onChain);
+        provider.on?.("accountsChanged", onAccounts);
+        provider.on?.("chainChanged", onChain);
         return () => {
-          provider.removeListener("accountsChanged", onAccounts);
-          provider.removeListener("chainChanged", onChain);
+          provider.removeListener?.("accountsChanged", onAccounts);
+          provider.removeListener?.("chainChanged", onChain);
         };
       },
     },
@@ -95,10 +98,20 @@ async function switchTo(provider: Provider, { chainId, rpcUrl }: Settings): Prom
   await provider
     .request({ method: "wallet_switchEthereumChain", params: [{ chainId: id }] })
     .catch((error: unknown) => {
-      if ((error as { readonly code?: unknown } | null)?.code !== UNKNOWN_CHAIN) throw error;
+      if (!isUnknownChain(error)) throw error;
       return provider.request({ method: "wallet_addEthereumChain", params: [chain] });
     })
     .catch((error: unknown) => {
       throw walletFailed("Switch the wallet's chain", error);
     });
+}
+
+/** True for the code of EIP-3326, which the app of MetaMask wraps in an error of its own. */
+function isUnknownChain(error: unknown): boolean {
+  const { code, data } = (error ?? {}) as { readonly code?: unknown; readonly data?: Wrapped | null };
+  return code === UNKNOWN_CHAIN || data?.originalError?.code === UNKNOWN_CHAIN;
+}
+
+interface Wrapped {
+  readonly originalError?: { readonly code?: unknown } | null;
 }

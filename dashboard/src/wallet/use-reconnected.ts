@@ -11,12 +11,17 @@ export function keepWallet(account: Account | null): void {
   keepAt("localStorage", KEY, account?.wallet ?? null);
 }
 
+/** Returns which wallet was connected; null if none was. */
+export function keptWallet(): unknown {
+  return keptAt("localStorage", KEY);
+}
+
 /** Connects the wallet that was connected before the page was loaded again; the wallet does not ask its user. */
 export function useReconnected(): void {
   const { account, settings, setAccount } = useDashboard();
   const wallets = useBrowserWallets();
   useEffect(() => {
-    const kept = keptAt("localStorage", KEY);
+    const kept = keptWallet();
     const wallet = wallets.find(({ info }) => info.rdns === kept);
     if (account !== null || (kept !== BURNER && wallet === undefined)) return undefined;
     let isLeft = false;
