@@ -1,9 +1,10 @@
 // `conclave dev`: a local world to write applications against.
 import { once } from "node:events";
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { parseInteger, usage } from "../../agents/cli/shared/arguments.ts";
 import type { CommandSpec } from "../../agents/cli/shared/command.ts";
-import { readSources } from "../../agents/cli/shared/config.ts";
+import { readFileOf, withFiles } from "../../agents/cli/shared/config.ts";
+import { sourcesConfigSchema, type SourcesConfig } from "../../agents/adapters/source-reader/config.ts";
 import { toJson } from "../../agents/cli/shared/output.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
@@ -109,6 +110,13 @@ export const dev: CommandSpec<Options> = {
     return { json: { event: "stopped" }, text: "stopped" };
   },
 };
+
+/** Paths in the file are relative to its folder. Throws CONFIG_MISSING or CONFIG_INVALID. */
+async function readSources(path: string): Promise<SourcesConfig> {
+  const way = "name a file with --sources that holds what `sources` is in a conclave.json";
+  const kind = { name: "the agents' sources", option: "--sources", way };
+  return withFiles(await readFileOf(sourcesConfigSchema, path, kind), dirname(path));
+}
 
 /** Aborts when standard input ends. */
 function endOfInput(): AbortSignal {

@@ -125,7 +125,8 @@ function withKeyFile<Place extends ApiKeyPlace>(place: Place, directory: string)
   return place.apiKeyFile === undefined ? place : { ...place, apiKeyFile: resolve(directory, place.apiKeyFile) };
 }
 
-function withFiles({ search, ...sources }: SourcesConfig, directory: string): SourcesConfig {
+/** Makes the paths in `sources` absolute. */
+export function withFiles({ search, ...sources }: SourcesConfig, directory: string): SourcesConfig {
   const hosts = Object.entries(sources.hosts).map(([host, { ca, ...place }]) => {
     return [host, ca === undefined ? place : { ...place, ca: resolve(directory, ca) }] as const;
   });
@@ -167,21 +168,25 @@ export function configExists(path: string): ConclaveError {
 
 /** Throws CONFIG_MISSING or CONFIG_INVALID that names the field. */
 export async function readDeployment(path: string): Promise<DeploymentFile> {
-  return check(deploymentSchema, await readJson(path, DEPLOYMENT_FILE), path);
+  return readFileOf(deploymentSchema, path, DEPLOYMENT_FILE);
 }
 
 /** Throws CONFIG_MISSING or CONFIG_INVALID that names the field. */
 export async function readPinningServices(path: string): Promise<PinningServices> {
-  return check(pinningServicesSchema, await readJson(path, SERVICES_FILE), path);
+  return readFileOf(pinningServicesSchema, path, SERVICES_FILE);
 }
 
-/** Reads what an agent's config has as `sources`, in a file of its own; paths are relative to its folder. Throws CONFIG_MISSING or CONFIG_INVALID. */
-export async function readSources(path: string): Promise<SourcesConfig> {
-  return withFiles(check(sourcesConfigSchema, await readJson(path, SOURCES_FILE), path), dirname(path));
+/** Reads a JSON file of a schema. Throws CONFIG_MISSING or CONFIG_INVALID that names the field. */
+export async function readFileOf<Schema extends z.ZodType>(
+  schema: Schema,
+  path: string,
+  kind: FileKind,
+): Promise<z.infer<Schema>> {
+  return check(schema, await readJson(path, kind), path);
 }
 
 /** A kind of file that commands read. */
-interface FileKind {
+export interface FileKind {
   readonly name: string;
   /** The option that names such a file, or its folder. */
   readonly option: string;
@@ -203,11 +208,6 @@ const SERVICES_FILE: FileKind = {
   name: "the pinning services",
   option: "--services",
   way: "name the file of your pinning services with --services",
-};
-const SOURCES_FILE: FileKind = {
-  name: "the agents' sources",
-  option: "--sources",
-  way: "name a file with --sources that holds what `sources` is in a conclave.json",
 };
 
 async function readJson(path: string, { name, option, way }: FileKind): Promise<unknown> {
