@@ -320,10 +320,11 @@ describe("page: asking", () => {
     await question.fill("Is 16 a prime number?");
     await page.getByText("Sources, a later start and conditions").click();
     await page.getByLabel("Sources, one a line").fill("http://page.example/");
-    await ask.click();
-    await page.getByRole("alert").waitFor();
+    await said.waitFor();
+    assert.match(await said.innerText(), /a page is read by https only/);
     await page.getByLabel("Sources, one a line").fill("");
-    await page.getByRole("alert").waitFor({ state: "detached" });
+    await said.waitFor({ state: "detached" });
+    assert.equal(await ask.isDisabled(), false);
   });
 
   it("sends every term that the form has, with the sources in the question, and refuses a source that no agent can read", async (context) => {
@@ -337,8 +338,7 @@ describe("page: asking", () => {
     await page.getByLabel("Final at once from").fill("85");
     await page.getByLabel("“It cannot be told”").selectOption("Is no decision");
     await page.getByLabel("Sources, one a line").fill("http://page.example/weather");
-    await page.getByRole("button", { name: "Ask", exact: true }).click();
-    await sees(page, /http:\/\/page\.example\/weather/);
+    await sees(page, /a page is read by https only/);
     await page.getByLabel("Sources, one a line").fill("https://page.example/weather");
     await page.getByRole("button", { name: "Ask", exact: true }).click();
     await sees(page, "It waits");
