@@ -92,9 +92,7 @@ export async function* watchLive(asked: LiveRequest): AsyncGenerator<LiveState, 
   const protocol = protocolByCode(request.terms.protocol);
   if (protocol === null || streams.length === 0) return;
   const domain = { chainId: deployment.chainId, oracle: lower(deployment.oracle) };
-  const progress = new Map<string, StreamProgress>(
-    streams.map((stream) => [stream, { last: null, characters: 0, isForged: false }]),
-  );
+  const progress = new Map<string, StreamProgress>(streams.map((stream) => [stream, { last: null, characters: 0 }]));
   const heard = new Heard({ domain, request, attempt, committee }, protocol);
   for (let failures = 0; ;) {
     for (const [stream, read] of progress) {
@@ -102,11 +100,10 @@ export async function* watchLive(asked: LiveRequest): AsyncGenerator<LiveState, 
       let heardAt = Date.now();
       for await (const events of eventsOf(stream, `${request.id}/${attempt}`, read, signal)) {
         const known = heard.count;
-        read.isForged = !events.every((event) => heard.take(stream, event));
+        for (const event of events) heard.take(stream, event);
         if (events.length > 0 || !isRead) yield heard.state(stream, true);
         if (!isRead) failures = 0;
         isRead = true;
-        if (read.isForged) break;
         if (heard.count > known) heardAt = Date.now();
         else if (progress.size > 1 && Date.now() - heardAt > QUIET_MS) break;
       }
@@ -123,8 +120,6 @@ interface StreamProgress {
   /** The id of the last event. */
   last: string | null;
   characters: number;
-  /** True once it told a message that the seat it names has not signed. */
-  isForged: boolean;
 }
 
 /** What one stream says that no signature shows. */
@@ -153,18 +148,11 @@ class Heard {
     return this.messages.length;
   }
 
-  /** False proves the stream false: its word is dropped, and what it tells after that is not looked at. */
-  take(stream: string, event: LiveEvent): boolean {
-    if (event.kind === "message" && !this.hear(event.message)) {
-      this.words.delete(stream);
-      return false;
-    }
-    this.note(stream, event);
-    return true;
-  }
-
-  private note(stream: string, event: LiveEvent): void {
+  take(stream: string, event: LiveEvent): void {
     switch (event.kind) {
+      case "message":
+        this.hear(event.message);
+        return;
       case "ballot": {
         const { seat, ballot, step, root } = event;
         if (root === null || seat >= this.attempt.committee.length) return;
@@ -178,27 +166,22 @@ class Heard {
         this.wordOf(stream).certified = { status, answer, confidence };
         return;
       }
-      case "message":
       case "equivocation":
       // Both messages of a deliberation come themselves; those of a ballot change nothing that is shown.
     }
   }
 
-  /**
-   * LV7: drops what is of another attempt, what the protocol refuses, and what came before. False if the message is
-   * forged.
-   */
-  private hear(message: Message): boolean {
+  /** LV7: drops what no seat of this attempt has signed, what its protocol refuses, and what came before. */
+  private hear(message: Message): void {
     const { header, payload } = message;
     const added = addMessage(this.tally, message);
-    if (added.kind !== "added" && added.kind !== "equivocation") return true;
-    if (header.requestId !== this.attempt.request.id || header.attempt !== this.attempt.attempt) return true;
-    if (this.protocol.rejectPayload(this.attempt, header, payload) !== null) return true;
-    if (forgeryIn(this.attempt, message) !== null) return false;
+    if (added.kind !== "added" && added.kind !== "equivocation") return;
+    if (header.requestId !== this.attempt.request.id || header.attempt !== this.attempt.attempt) return;
+    if (this.protocol.rejectPayload(this.attempt, header, payload) !== null) return;
+    if (forgeryIn(this.attempt, message) !== null) return;
     this.tally = added.tally;
     this.messages.push(renderedOf(this.attempt, this.protocol, blockOf(message).digest, message));
     this.told = null;
-    return true;
   }
 
   private wordOf(stream: string): Word {
@@ -243,8 +226,7 @@ function latestBallot({ ballots }: Word): LiveBallot | null {
 
 /**
  * Yields the events of one stream as they come, from the one after the last that it told. A sign of life yields no event. Ends when the stream
- * ends, fails, is silent, or tells too much; one that has told too much, or
- * a forged message, is not asked again.
+ * ends, fails, is silent, or tells too much; one that has told too much is not asked again.
  */
 async function* eventsOf(
   stream: string,
@@ -252,7 +234,7 @@ async function* eventsOf(
   read: StreamProgress,
   signal: AbortSignal,
 ): AsyncGenerator<readonly LiveEvent[], void, void> {
-  if (read.isForged || read.characters > MAX_STREAM_CHARACTERS) return;
+  if (read.characters > MAX_STREAM_CHARACTERS) return;
   const leaving = new AbortController();
   let timer = setTimeout(() => leaving.abort(), SILENT_MS);
   try {
