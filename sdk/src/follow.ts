@@ -29,6 +29,8 @@ export interface RequestProgress extends Progress {
 
 /** Where a request stands, and how to go on from here. */
 export interface RequestUpdate extends RequestProgress {
+  /** The block of the question. */
+  readonly askedBlock: bigint;
   /** The block that brought this state. */
   readonly blockNumber: bigint;
   /** Hand this to `follow` as `from`, e.g. after the page was loaded again: what was seen does not come again. */
@@ -200,7 +202,7 @@ function digitsOf(hash: Hex): string {
 
 function toUpdate(progress: Progress, place: Place): RequestUpdate {
   const { asked, block, hash, seen } = place;
-  return { ...timed(progress), blockNumber: block, cursor: `f-${asked}-${block}-${hash}-${seen}` };
+  return { ...timed(progress), askedBlock: asked, blockNumber: block, cursor: `f-${asked}-${block}-${hash}-${seen}` };
 }
 
 export function timed(progress: Progress): RequestProgress {

@@ -28,7 +28,7 @@ export function createOracleActions(connection: Connection, sender: Sender): Ora
       const receipt =
         subscriptionId === 0
           ? await payOracle(connection, sender, call, {
-              ...terms,
+              currency: terms.currency,
               amount: terms.fee,
               check: () => requireAcceptable(connection, sender, call),
             })
@@ -43,7 +43,7 @@ export function createOracleActions(connection: Connection, sender: Sender): Ora
         await payOracle(connection, sender, call, {
           currency: request.terms.currency,
           amount: bond,
-          check: () => requireAppealable(connection, sender, request, last),
+          check: () => requireAppealable(connection, sender, call, [request, last]),
         }),
       );
     },
@@ -141,16 +141,14 @@ async function requireAcceptable(connection: Connection, sender: Sender, call: T
 async function requireAppealable(
   connection: Connection,
   sender: Sender,
-  request: Request,
-  last: DecidedRound,
+  appeal: TransactionCall,
+  [request, last]: readonly [Request, DecidedRound],
 ): Promise<void> {
-  const doing = `Appeal against the decision on request ${request.id}`;
-  const data = encodeAboutLast("finalize", request, last);
-  const error = await tried(connection, sender, { to: connection.domain.oracle, data, doing });
+  const error = await tried(connection, sender, { ...appeal, data: encodeAboutLast("finalize", request, last) });
   if (revertName(error) === "DeadlineNotPassed") return;
   if (error !== null) throw error;
   const args = [request.id, unpackRound(last.round).deadline] as const;
-  throw revertError(encodeErrorResult({ ...oracleCall, errorName: "DeadlinePassed", args }), doing);
+  throw revertError(encodeErrorResult({ ...oracleCall, errorName: "DeadlinePassed", args }), appeal.doing);
 }
 
 /** Returns why a call would fail now; null if it would not. */

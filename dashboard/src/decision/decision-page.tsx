@@ -57,7 +57,7 @@ function Request({ update }: { readonly update: RequestUpdate }): ReactElement {
       </header>
       <Outcome update={update} />
       <Money request={request} />
-      <Slashed requestId={request.id} since={askedAt(update)} />
+      <Slashed requestId={request.id} since={update.askedBlock} />
       {past.length > 0 && <Earlier past={past} />}
     </>
   );
@@ -79,11 +79,6 @@ function Slashed({ requestId, since }: { readonly requestId: bigint; readonly si
       )}
     </details>
   );
-}
-
-/** The block of the question, with which each cursor begins. */
-function askedAt({ cursor }: RequestUpdate): bigint {
-  return BigInt(cursor.split("-")[1] ?? 0);
 }
 
 /** What was asked for, and for how much. */
