@@ -91,6 +91,38 @@ describe("page: decisions", () => {
       .waitFor();
   });
 
+  it("shows all that was asked for", async (context) => {
+    const { requestId } = await conclave.ask({
+      question: "How many eggs are in a carton?",
+      kind: "number",
+      decimals: 2,
+      tolerance: 50n,
+      assurance: "high",
+      appeals: 1,
+      retries: 1,
+      delay: 3_600,
+      finality: 95,
+      nonAnswers: "refused",
+      currency: "native",
+    });
+    const { page } = await visit(context, world, { route: `/request/${requestId}` });
+    await page.getByText("All terms").click();
+    const terms = page.locator("details .facts > div");
+    assert.deepEqual(await terms.allInnerTexts(), [
+      "Decimals\n2",
+      "Tolerance\n0.5",
+      "Assurance\nHigh: more than two thirds",
+      "Time to decide, and to appeal\n30 minutes",
+      "Appeals\n1 at most",
+      "Retries\n1 at most",
+      "Time before it starts\n1 hour",
+      "Final at once\nFrom 95 % sure",
+      "“It cannot be told”\nIs no decision",
+      "Stake behind the answer\nNone",
+      "Callback\nNone",
+    ]);
+  });
+
   it("shows what a stranger wrote as text, and nothing else", async (context) => {
     const { requestId } = await conclave.ask({ question: HOSTILE, kind: "boolean", currency: "native" });
     await world.chain.decide(
@@ -315,6 +347,8 @@ describe("page: stake", () => {
     await panel.getByRole("button", { name: "Delegate" }).click();
     await panel.getByText("2.5 TEST", { exact: true }).waitFor();
     await panel.getByText(/^1\.5 TEST, may be started at /).waitFor();
+    await panel.getByRole("status").getByText("You delegated 1.5 TEST.").waitFor();
+    assert.equal(await panel.getByLabel("Amount of TEST").inputValue(), "");
     const start = panel.getByRole("button", { name: "Start earning" });
     assert.equal(await start.isDisabled(), true);
     await chain.increaseTime({ seconds: 14 * 86_400 + 1 });

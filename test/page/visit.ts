@@ -126,7 +126,6 @@ export async function connectWallet(page: Page): Promise<void> {
   await page.getByRole("banner").getByRole("button", { name: "Connect" }).click();
   await page.getByRole("banner").getByRole("button", { name: "Test wallet" }).click();
   await page.getByRole("banner").getByRole("button", { name: /^0x/ }).waitFor();
-  await page.keyboard.press("Escape");
 }
 
 /** Tells the page what the user changes in the wallet, by an event of EIP-1193. */

@@ -125,10 +125,14 @@ describe("page: wallets", () => {
     const answer = ({ method }: RpcCall): undefined => void asked.push(method);
     const { page } = await visit(context, world, { route: "/ask", wallet: { account: 3, answer } });
     await connectWallet(page);
+    // The menu is closed, and who uses a keyboard is where it was opened.
+    const focused = (): Promise<string | undefined> => page.evaluate(() => document.activeElement?.textContent);
+    assert.match((await focused()) ?? "", /^0x/);
     await page.reload();
     await page.getByRole("banner").getByRole("button", { name: /^0x/ }).click();
     assert.equal(asked.filter((method) => method === "eth_requestAccounts").length, 1);
     await page.getByRole("button", { name: "Disconnect" }).click();
+    assert.equal(await focused(), "Connect");
     await page.reload();
     await page.getByRole("heading", { level: 1, name: "Ask" }).waitFor();
     await page.getByRole("banner").getByRole("button", { name: "Connect" }).waitFor();

@@ -3,7 +3,7 @@ import { useState, type ReactElement } from "react";
 import { formatUnits, parseUnits } from "viem";
 import type { Conclave } from "../../../sdk/src/index.ts";
 import { Field } from "../shared/field.tsx";
-import { amount, seconds, time } from "../shared/format.ts";
+import { amount, exact, seconds, time } from "../shared/format.ts";
 import { Trouble, retryMs } from "../shared/trouble.tsx";
 import type { Account } from "../wallet/account.ts";
 import { WalletList } from "../wallet/wallet-menu.tsx";
@@ -30,7 +30,9 @@ export function StakePanel({ agentId }: { readonly agentId: number }): ReactElem
           <WalletList />
         </>
       ) : (
-        terms !== undefined && <Staked agentId={agentId} account={account} terms={terms} />
+        terms !== undefined && (
+          <Staked key={`${agentId} ${account.address}`} agentId={agentId} account={account} terms={terms} />
+        )
       )}
     </section>
   );
@@ -42,26 +44,48 @@ interface Props {
   readonly terms: ChainTerms;
 }
 
+interface Action {
+  readonly act: (actions: Conclave["actions"]) => Promise<unknown>;
+  /** What is true once it succeeded. */
+  readonly done: string;
+}
+
+/** What succeeded: how much of it, and what the last one did. */
+interface Done {
+  readonly count: number;
+  readonly says: string;
+}
+
 function Staked({ agentId, account: { address }, terms }: Props): ReactElement {
   const { conclave, settings } = useDashboard();
   const queries = useQueryClient();
   const own = useStake(agentId, address);
+  const [done, setDone] = useState<Done>({ count: 0, says: "" });
   const doing = useSending({
     what: ["stake", settings, agentId],
-    mutationFn: async (action: (actions: Conclave["actions"]) => Promise<unknown>) => action(conclave.actions),
+    mutationFn: async ({ act }: Action) => act(conclave.actions),
+    onSuccess: (_, { done: says }) => setDone(({ count }) => ({ count: count + 1, says })),
+    onError: () => setDone(({ count }) => ({ count, says: "" })),
     onSettled: () => queries.invalidateQueries(),
   });
   if (own.error !== null) return <Trouble error={own.error} onRetry={() => void own.refetch()} />;
   if (own.data === undefined) return <p className="loading">Reading your stake…</p>;
   const { position, rewards, holdings, now } = own.data;
+  const { decimals, symbol } = terms.stakeToken;
   return (
     <>
       <Standing position={position} rewards={rewards} terms={terms} now={now} />
       <Delegate
+        key={`delegate ${done.count}`}
         terms={terms}
         held={holdings.stakeToken}
         isBusy={doing.isSending}
-        onDelegate={(value) => doing.send((actions) => actions.bond(agentId, value))}
+        onDelegate={(value) =>
+          doing.send({
+            act: (actions) => actions.bond(agentId, value),
+            done: `You delegated ${exact(value, decimals, symbol)}.`,
+          })
+        }
       />
       <div className="row">
         {position.joining > 0n && (
@@ -69,7 +93,9 @@ function Staked({ agentId, account: { address }, terms }: Props): ReactElement {
             type="button"
             className="primary"
             disabled={!mayEarn(position, now) || doing.isSending}
-            onClick={() => doing.send((actions) => actions.startEarning(agentId))}
+            onClick={() =>
+              doing.send({ act: (actions) => actions.startEarning(agentId), done: "Your stake earns from now on." })
+            }
           >
             Start earning
           </button>
@@ -77,14 +103,24 @@ function Staked({ agentId, account: { address }, terms }: Props): ReactElement {
         <button
           type="button"
           disabled={position.shares === 0n || doing.isSending}
-          onClick={() => doing.send((actions) => actions.startUnbonding(agentId, position.shares))}
+          onClick={() =>
+            doing.send({
+              act: (actions) => actions.startUnbonding(agentId, position.shares),
+              done: "All of your stake unbonds from now on.",
+            })
+          }
         >
           Unbond all
         </button>
         <button
           type="button"
           disabled={!isWithdrawable(position, now) || doing.isSending}
-          onClick={() => doing.send((actions) => actions.withdrawStake(agentId, address))}
+          onClick={() =>
+            doing.send({
+              act: (actions) => actions.withdrawStake(agentId, address),
+              done: "What had unbonded is in your account.",
+            })
+          }
         >
           Withdraw
         </button>
@@ -95,7 +131,12 @@ function Staked({ agentId, account: { address }, terms }: Props): ReactElement {
               key={currency}
               type="button"
               disabled={doing.isSending}
-              onClick={() => doing.send((actions) => actions.claimRewards(agentId, currency, address))}
+              onClick={() =>
+                doing.send({
+                  act: (actions) => actions.claimRewards(agentId, currency, address),
+                  done: "What it earned is in your account.",
+                })
+              }
             >
               Claim {earned(rewards, currency, terms)}
             </button>
@@ -109,7 +150,7 @@ function Staked({ agentId, account: { address }, terms }: Props): ReactElement {
         Unbonding takes {seconds(terms.unbondingDelaySeconds)}. Until then the stake can still be slashed for what the
         agent did.
       </p>
-      {doing.isSending && <p role="status">Waiting for the wallet and the chain…</p>}
+      <p role="status">{doing.isSending ? "Waiting for the wallet and the chain…" : done.says}</p>
       <SendTrouble error={doing.error} />
     </>
   );

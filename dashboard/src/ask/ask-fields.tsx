@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 import { PROTOCOL_CODES, type ProtocolId } from "../../../sdk/src/index.ts";
 import { Choice, Field } from "../shared/field.tsx";
-import { hasOptions, KINDS, LABELS, type Draft, type Flaw } from "./question.ts";
+import { CHOICES, hasOptions, KINDS, LABELS, type Draft, type Flaw } from "./question.ts";
 
 interface Props {
   readonly draft: Draft;
@@ -88,10 +88,7 @@ function TermFields(props: Props): ReactElement {
       <Choice
         label={LABELS.assurance}
         value={draft.assurance}
-        options={[
-          ["normal", "Normal: a majority"],
-          ["high", "High: more than two thirds"],
-        ]}
+        options={Object.entries(CHOICES.assurance)}
         onChange={(assurance) => change({ assurance: assurance as Draft["assurance"] })}
         hint="How many seats must accept the answer."
       />
@@ -111,10 +108,7 @@ function TermFields(props: Props): ReactElement {
       <Choice
         label={LABELS.currency}
         value={draft.currency}
-        options={[
-          ["native", "The chain’s coin"],
-          ["token", "The fee token"],
-        ]}
+        options={Object.entries(CHOICES.currency)}
         onChange={(currency) => change({ currency: currency as Draft["currency"] })}
       />
     </div>
@@ -146,20 +140,14 @@ function ConditionFields(props: Props): ReactElement {
         <Choice
           label="“It cannot be told”"
           value={draft.nonAnswers}
-          options={[
-            ["accepted", "May be the decision"],
-            ["refused", "Is no decision"],
-          ]}
+          options={Object.entries(CHOICES.nonAnswers)}
           onChange={(nonAnswers) => change({ nonAnswers: nonAnswers as Draft["nonAnswers"] })}
           hint="Whether the seats may decide that the sources do not tell, or that it is too early."
         />
         <Choice
           label={LABELS.security}
           value={draft.security}
-          options={[
-            ["none", "None"],
-            ["secured", "Secured"],
-          ]}
+          options={Object.entries(CHOICES.security)}
           problem={problemOf(flaw, "security")}
           onChange={(security) => change({ security: security as Draft["security"] })}
           hint="Secured: seats lose stake if two larger committees overturn them. Needs high assurance, two appeals, and the fee token."

@@ -69,6 +69,14 @@ export const KINDS: Readonly<Record<Draft["kind"], { readonly name: string; read
   },
 };
 
+/** What may be chosen for a term, in words. */
+export const CHOICES = {
+  assurance: { normal: "Normal: a majority", high: "High: more than two thirds" },
+  currency: { native: "The chain’s coin", token: "The fee token" },
+  nonAnswers: { accepted: "May be the decision", refused: "Is no decision" },
+  security: { none: "None", secured: "Secured" },
+} as const satisfies { readonly [Term in keyof Draft]?: Readonly<Record<Draft[Term] & string, string>> };
+
 /** How the form names its fields. */
 export const LABELS: Readonly<Record<keyof Draft, string>> = {
   question: "Question",

@@ -1,9 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState, type ReactElement } from "react";
 import { Link } from "wouter";
-import { PROTOCOL_CODES, type RequestUpdate } from "../../../sdk/src/index.ts";
+import type { RequestUpdate } from "../../../sdk/src/index.ts";
 import { FaultList } from "../faults/fault-list.tsx";
-import { answerText, exact, percent, seconds, shortHex, shortId, time } from "../shared/format.ts";
+import { answerText, percent, seconds, shortHex, shortId, time } from "../shared/format.ts";
 import { Quoted } from "../shared/quoted.tsx";
 import { Trouble } from "../shared/trouble.tsx";
 import { useDashboard } from "../dashboard.tsx";
@@ -13,6 +13,7 @@ import { Deliberation } from "./deliberation.tsx";
 import { Money } from "./money.tsx";
 import { Prove } from "./prove.tsx";
 import { Question } from "./question.tsx";
+import { AskedTerms } from "./terms.tsx";
 import { useRequest } from "./use-request.ts";
 
 const ID = /^\d{1,48}$/;
@@ -53,7 +54,7 @@ function Request({ update }: { readonly update: RequestUpdate }): ReactElement {
           Request <span className="number">{shortId(request.id)}</span>
         </p>
         <Question text={request.question} />
-        <Terms update={update} />
+        <AskedTerms request={request} />
       </header>
       <Outcome update={update} />
       <Money request={request} />
@@ -79,40 +80,6 @@ function Slashed({ requestId, since }: { readonly requestId: bigint; readonly si
       )}
     </details>
   );
-}
-
-/** What was asked for, and for how much. */
-function Terms({ update: { request } }: { readonly update: RequestUpdate }): ReactElement {
-  const { conclave, settings } = useDashboard();
-  const { terms, consumer } = request;
-  const { data: fixed } = useQuery({ queryKey: ["terms", settings], queryFn: () => conclave.terms() });
-  const token = terms.currency === "native" ? { symbol: "ETH", decimals: 18 } : fixed?.feeToken;
-  return (
-    <dl className="facts">
-      <Fact name="Kind">{terms.kind}</Fact>
-      <Fact name="Protocol">{protocolName(terms.protocol)}</Fact>
-      <Fact name="Seats">{terms.committeeSize}</Fact>
-      {token !== undefined && <Fact name="Fee paid">{exact(terms.fee, token.decimals, token.symbol)}</Fact>}
-      <Fact name="Asked by">
-        <span className="mono" title={consumer}>
-          {shortHex(consumer)}
-        </span>
-      </Fact>
-    </dl>
-  );
-}
-
-export function Fact({ name, children }: { readonly name: string; readonly children: React.ReactNode }): ReactElement {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
-  );
-}
-
-function protocolName(code: number): string {
-  return Object.entries(PROTOCOL_CODES).find(([, one]) => one === code)?.[0] ?? `protocol ${code}`;
 }
 
 function Outcome({ update }: { readonly update: RequestUpdate }): ReactElement {

@@ -162,7 +162,7 @@ function AllMessages({ transcript }: { readonly transcript: Transcript }): React
             {messages.map(({ cid, seat, name, round, says }) => (
               <li key={cid}>
                 <p>
-                  Seat {seat}, {name ?? "refused"}, round {round + 1} <span className="mono soft">{cid}</span>
+                  Seat {seat}, {name ?? "refused"}, round {round} <span className="mono soft">{cid}</span>
                 </p>
                 <pre>
                   <Quoted text={JSON.stringify(says, null, 1)} most={4_000} />

@@ -65,7 +65,7 @@ interface Line {
 }
 
 function linesOf({ fee, refund, seats, rounds, callers }: Paid): readonly Line[] {
-  const round = (attempt: number): string => (rounds.length > 1 ? `, attempt ${attempt + 1}` : "");
+  const round = (attempt: number): string => (rounds.length > 1 ? `, attempt ${attempt}` : "");
   return [
     { key: "fee", who: "The asker paid", value: fee },
     ...seats.map(({ attempt, seat, agentId, amount }) => ({

@@ -43,7 +43,7 @@ function List({ objections, rounds }: ListProps): ReactElement {
           <li key={`${one.by} ${message}`}>
             <p>
               <strong>Seat {one.by}</strong> to seat {seat}’s “<Quoted text={answer ?? ""} most={60} />”
-              {rounds > 1 && <span className="soft small"> in round {round + 1}</span>}
+              {rounds > 1 && <span className="soft small"> in round {round}</span>}
             </p>
             <p>
               <Quoted text={one.text} most={600} />

@@ -102,7 +102,7 @@ function Statements({ argument, seat }: { readonly argument: ShownArgument; read
 
 /** When the seat said it, and as what. */
 function placeOf({ phase, round }: Statement): string {
-  return `Round ${round + 1}${ROLES[phase] ?? ""}`;
+  return `Round ${round}${ROLES[phase] ?? ""}`;
 }
 
 const ROLES: Readonly<Record<string, string>> = {

@@ -1,5 +1,5 @@
 import { useMutation } from "@tanstack/react-query";
-import { useId, type ReactElement } from "react";
+import { useId, useRef, type ReactElement } from "react";
 import { Quoted } from "../shared/quoted.tsx";
 import { Trouble } from "../shared/trouble.tsx";
 import { shortHex } from "../shared/format.ts";
@@ -13,6 +13,9 @@ import { useWrongChain, WrongChain } from "./wrong-chain.tsx";
 export function WalletMenu(): ReactElement {
   const { account } = useDashboard();
   const id = useId();
+  const menu = useRef<HTMLDivElement>(null);
+  // Hidden before what it shows changes: the browser then gives the focus back to the button that opened it.
+  const close = (): void => menu.current?.hidePopover();
   const wrongChain = useWrongChain();
   useReconnected();
   return (
@@ -21,14 +24,19 @@ export function WalletMenu(): ReactElement {
         {account === null ? "Connect" : <span className="mono">{shortHex(account.address)}</span>}
         {wrongChain !== null && ` on chain ${wrongChain}`}
       </button>
-      <div id={id} popover="auto" className="menu">
-        {account === null ? <WalletList /> : <Connected account={account} />}
+      <div ref={menu} id={id} popover="auto" className="menu">
+        {account === null ? <WalletList onConnected={close} /> : <Connected account={account} onLeave={close} />}
       </div>
     </div>
   );
 }
 
-function Connected({ account }: { readonly account: Account }): ReactElement {
+interface ConnectedProps {
+  readonly account: Account;
+  readonly onLeave: () => void;
+}
+
+function Connected({ account, onLeave }: ConnectedProps): ReactElement {
   const { setAccount } = useDashboard();
   return (
     <div className="stack">
@@ -41,6 +49,7 @@ function Connected({ account }: { readonly account: Account }): ReactElement {
       <button
         type="button"
         onClick={() => {
+          onLeave();
           keepWallet(null);
           setAccount(null);
         }}
@@ -52,12 +61,13 @@ function Connected({ account }: { readonly account: Account }): ReactElement {
 }
 
 /** The wallets that there are; also where something needs one. */
-export function WalletList(): ReactElement {
+export function WalletList({ onConnected }: { readonly onConnected?: () => void }): ReactElement {
   const { settings, setAccount } = useDashboard();
   const wallets = useBrowserWallets();
   const connecting = useMutation({
     mutationFn: (open: () => Promise<Account | null>) => open(),
     onSuccess: (account) => {
+      if (account !== null) onConnected?.();
       keepWallet(account);
       setAccount(account);
     },
