@@ -144,7 +144,13 @@ async function start(options: DevOptions, cleanups: (() => Promise<void>)[]): Pr
   });
   cleanups.push(() => chain.stop());
   const { epochBlocks } = model.pace;
-  const world = await (kept === null ? deployWorld(chain, directory, { epochBlocks }) : reopenWorld(chain, directory));
+  const world = await (kept === null
+    ? deployWorld(chain, directory, { epochBlocks })
+    : reopenWorld(chain, directory).catch((error: unknown) => {
+        if (signal.aborted) throw error;
+        const file = deploymentFileIn("");
+        throw invalid(directory, `${file} names no contracts of its chain (${messageOf(error)}); remove the folder`);
+      }));
   signal.throwIfAborted();
 
   progress(`the chain is at ${chain.rpcUrl}; starting ${count} agents with the model ${model.name}`);
