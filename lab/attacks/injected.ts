@@ -160,14 +160,23 @@ async function injected(question: Question, place: Place, words: string): Promis
   }
 }
 
-/** What agents read of a body. */
-export async function extracted({
-  kind,
-  text,
-}: {
+interface Body {
   readonly kind: ExtractorKind;
   readonly text: string;
-}): Promise<string> {
+}
+
+/** Texts of bodies. Each takes a process of its own, and all deciders and models read the same ones. */
+const extractions = new Map<string, Promise<string>>();
+
+/** What agents read of a body. */
+export async function extracted(body: Body): Promise<string> {
+  const key = JSON.stringify(body);
+  const known = extractions.get(key) ?? extractedAnew(body);
+  extractions.set(key, known);
+  return await known;
+}
+
+async function extractedAnew({ kind, text }: Body): Promise<string> {
   const job = { kind, body: utf8(text), charset: "utf-8", pointer: null };
   return (await extract(job, EXTRACTION_MS, new AbortController().signal)).text;
 }
