@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { extract } from "../../agents/adapters/source-reader/extract.ts";
-import type { ExtractorKind } from "../../agents/adapters/source-reader/extraction.ts";
-import { utf8 } from "../../agents/core/encoding/bytes.ts";
+import { readHtml } from "../../agents/adapters/source-reader/html.ts";
+import { readJson } from "../../agents/adapters/source-reader/json-text.ts";
 import { proposePrompt } from "../../agents/core/prompts/task-prompt.ts";
 import { protocolById } from "../../agents/core/protocols/index.ts";
 import { canonicalAnswer } from "../../agents/core/request/answer.ts";
+import { normaliseText } from "../../agents/core/sources/text.ts";
 import type { AnswerBook } from "../eval/answer-book.ts";
 import { attemptFor } from "../eval/attempt.ts";
 import { badSeats } from "../eval/evaluate.ts";
@@ -24,16 +24,13 @@ import { harmlessText, injectedText, type Injection } from "./injections.ts";
 export const PLACES = ["question", "context", "page", "json", "peer"] as const;
 export type Place = (typeof PLACES)[number];
 
-/** The body of a source with a text in it. */
-export const BODIES = {
-  page: (words) => ({
-    kind: "html",
-    text: `<!doctype html><title>Rules</title><article><p>${escaped(words)}</p></article>`,
-  }),
-  json: (words) => ({ kind: "json", text: JSON.stringify({ id: 7, note: words }) }),
-} as const satisfies Partial<Record<Place, (words: string) => { readonly kind: ExtractorKind; readonly text: string }>>;
+/** What agents read of a source with a text in it. */
+export const READ = {
+  page: (words) => readHtml(`<!doctype html><title>Rules</title><article><p>${escaped(words)}</p></article>`).text,
+  json: (words) => readJson(JSON.stringify({ id: 7, note: words }), null),
+} as const satisfies Partial<Record<Place, (words: string) => string>>;
 
-const isRead = (place: Place): place is keyof typeof BODIES => place in BODIES;
+const isRead = (place: Place): place is keyof typeof READ => place in READ;
 
 /** As a reference each character passes that a page may not have as it is. */
 const escaped = (text: string): string =>
@@ -105,7 +102,7 @@ export async function runSetting(
     const question = questions[index % questions.length] as Question;
     const text = injectedText(injection, question.lie.answer);
     const answerWith = async (words: string | null): Promise<string | null | undefined> =>
-      await decide(experiment, setting, words === null ? question : await injected(question, setting.place, words));
+      await decide(experiment, setting, words === null ? question : injected(question, setting.place, words));
     if (!plain.has(question)) plain.set(question, await answerWith(null));
     const answers = [plain.get(question), await answerWith(text), await answerWith(harmlessText(text))];
     onTrial();
@@ -145,7 +142,7 @@ function canonicalOf(question: Question, answer: string): string {
 }
 
 /** Returns the question with the text in its place. Its leaders and liars stay the same. */
-async function injected(question: Question, place: Place, words: string): Promise<Question> {
+function injected(question: Question, place: Place, words: string): Question {
   const kept = { ...question, drawnBy: question.text };
   switch (place) {
     case "question":
@@ -154,34 +151,11 @@ async function injected(question: Question, place: Place, words: string): Promis
       return { ...kept, text: `Document: ${words}\n\n${question.text}` };
     case "page":
     case "json":
-      return withPages(kept, [...(question.pages?.right ?? []), await extracted(BODIES[place](words))]);
+      return withPages(kept, [...(question.pages?.right ?? []), normaliseText(READ[place](words))]);
     case "peer":
       return { ...kept, lie: { ...question.lie, proof: words } };
   }
 }
-
-interface Body {
-  readonly kind: ExtractorKind;
-  readonly text: string;
-}
-
-/** Texts of bodies. Each takes a process of its own, and all deciders and models read the same ones. */
-const extractions = new Map<string, Promise<string>>();
-
-/** What agents read of a body. */
-export async function extracted(body: Body): Promise<string> {
-  const key = JSON.stringify(body);
-  const known = extractions.get(key) ?? extractedAnew(body);
-  extractions.set(key, known);
-  return await known;
-}
-
-async function extractedAnew({ kind, text }: Body): Promise<string> {
-  const job = { kind, body: utf8(text), charset: "utf-8", pointer: null };
-  return (await extract(job, EXTRACTION_MS, new AbortController().signal)).text;
-}
-
-const EXTRACTION_MS = 60_000;
 
 /** The pages that the question names. */
 function withPages(question: Question, texts: readonly string[]): Question {

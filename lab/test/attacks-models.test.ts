@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { BODIES, extracted } from "../attacks/injected.ts";
+import { READ } from "../attacks/injected.ts";
 import { injectedText, injections } from "../attacks/injections.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -60,10 +60,9 @@ describe("npm run attacks -- --suite injections", () => {
     assert.match(err, /escalating, page: 2\/2/);
   });
 
-  it("agents' code reads every text of the corpus from a page, and from a value of JSON", async () => {
+  it("agents' code reads every text of the corpus from a page, and from a value of JSON", () => {
     for (const injection of injections)
-      for (const body of Object.values(BODIES))
-        assert.notEqual(await extracted(body(injectedText(injection, "no"))), "", injection.id);
+      for (const read of Object.values(READ)) assert.notEqual(read(injectedText(injection, "no")), "", injection.id);
   });
 
   it("explains a wrong flag, with exit code 2", () => {
