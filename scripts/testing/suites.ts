@@ -82,11 +82,10 @@ const longFiles: Readonly<Record<string, string>> = {
   "test/models/calibrate.test.ts": "asks models hundreds of questions to calibrate them",
   "test/models/conclave-small.test.ts": "asks the model hundreds of held-out questions",
   "test/sim/mutants.test.ts": "hunts every planted fault through seeded worlds, up to 10,000 each",
-  "test/sim/simulator.test.ts": "plays seeded worlds of every protocol; command.test.ts plays a few",
+  "test/sim/simulator.test.ts": "plays seeded worlds; command.test.ts plays a few",
   "test/sim/twins-runs.test.ts": "plays every schedule of twins for every protocol; twins.test.ts plays two protocols",
   "test/sim/twins.test.ts": "plays every schedule of twins of two protocols",
-  "test/sim/worlds-runs.test.ts":
-    "plays many seeds of every fault, misdeed and protocol; simulator.test.ts plays a few",
+  "test/sim/worlds-runs.test.ts": "plays many seeds of every fault, misdeed and protocol",
 };
 
 /** Files and suites that `npm run test:quick` leaves out beside the long ones, with the reason. */

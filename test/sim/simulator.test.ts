@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 import type { SeedResult } from "../../sim/batch.ts";
 import { createPool, type Pool } from "../../sim/pool.ts";
 import { assertAbove, assertIncludes } from "../support/assertions.ts";
-import { described, options, playWorlds, seeds } from "./worlds.suite.ts";
+import { described, options, seeds } from "./worlds.ts";
 
 describe("simulator", () => {
   let pool: Pool;
@@ -63,15 +63,3 @@ describe("simulator", () => {
     }
   });
 });
-
-describe("simulator, few worlds", () =>
-  playWorlds({
-    fault: 8,
-    modelFault: 60,
-    misdeed: 8,
-    gossip: 6,
-    ofFour: 5,
-    ofSeven: 2,
-    readingOfFour: 4,
-    readingOfSeven: 2,
-  }));
