@@ -268,7 +268,7 @@ export const commands: readonly (CommandGroup | TopCommand)[] = [
       {
         name: "read <source>",
         summary:
-          "read a document, a page, a value of a JSON API or a contract's call, and show exactly what an agent would see",
+          "read a document, a page, a value of a JSON API or a contract's call, and show the text that an agent would read; a model sees the parts that fit its prompt",
         load: async () => (await import("./source/read.ts")).sourceRead,
       },
     ],

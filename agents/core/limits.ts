@@ -61,13 +61,13 @@ export const limits = {
   /** Sources that a question may name. */
   sources: 4,
   /** One document. */
-  sourceBytes: 15_360,
+  documentBytes: 262_144,
   /** What a prompt shows of all sources together. */
   shownSourceBytes: 15_360,
   /** A passage of a source. */
   passageBytes: 1024,
-  /** Passages of a source that a seat names; four lists of them fit into one message. */
-  passagesPerSource: 400,
+  /** Passages of all sources that a seat names: their digests fit into one message. */
+  passages: 1_600,
   /** The text that names a source. */
   sourceNameBytes: 1024,
   /** The words of a search. */

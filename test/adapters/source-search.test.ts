@@ -144,7 +144,7 @@ describe("a search by an operator's tool", () => {
     ];
     const passages = async (found: object): Promise<readonly string[]> => {
       const reading = await search(giving({ content: [{ type: "text", text: JSON.stringify(found) }] }));
-      const read = readIn(readingBlock(reading));
+      const read = readIn(readingBlock(reading), 1);
       return read?.kind === "read" ? read.passages : [];
     };
     const [first, second] = [await passages(one), await passages(other)];

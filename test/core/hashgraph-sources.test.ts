@@ -15,7 +15,7 @@ import {
 import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
 import { encodeEvent, type StageRecord } from "../../agents/core/protocols/hashgraph/payloads.ts";
 import { faultTolerance } from "../../agents/core/quorum.ts";
-import { passagesOf } from "../../agents/core/sources/passages.ts";
+import { passagesOf, passagesOfEach } from "../../agents/core/sources/passages.ts";
 import type { Attempt, Outcome, Ppm, SeatIndex, Terms } from "../../agents/core/types.ts";
 import { generator, runCommittee, signMessage, timing, type SeatScript } from "../support/core/committee.ts";
 import { believing, decisionOf, fieldOf, letteredIn, taskOf, watched } from "../support/core/council-scripts.ts";
@@ -222,7 +222,7 @@ describe("hashgraph with sources", () => {
 
   it("SG5, SG6: four lists of the greatest length fit into one event, with all that it asks for", () => {
     const attempt = askingHere(MAX_READING_SEATS, ["a", "b", "c", "d"]);
-    const passages = Array.from({ length: limits.passagesPerSource }, (_, index) => sha256(utf8(`${index}`)));
+    const passages = Array.from({ length: passagesOfEach(4) }, (_, index) => sha256(utf8(`${index}`)));
     const ref = { seat: 26 as SeatIndex, sequence: 139, digest: sha256(utf8("parent")) };
     const record: StageRecord = { kind: "gather", stage: 0, sources: Array.from({ length: 4 }, () => ({ passages })) };
     const wants = Array.from({ length: 16 }, () => ref);

@@ -12,8 +12,8 @@ import { memoryReading } from "../../agents/adapters/memory/source-reader.ts";
 import { cite, decodeCitation, encodeCitation } from "../../agents/core/sources/citations.ts";
 import { documentBlock, grounded, readDocument, refuseSources, sourcesOf } from "../../agents/core/sources/named.ts";
 import { readIn, readText, readingBlock } from "../../agents/core/sources/reading.ts";
-import { passagesOf } from "../../agents/core/sources/passages.ts";
-import type { Attempt } from "../../agents/core/types.ts";
+import { passagesOf, passagesOfEach } from "../../agents/core/sources/passages.ts";
+import type { Attempt, Digest } from "../../agents/core/types.ts";
 import { signMessage } from "../support/core/committee.ts";
 import { RULES, OTHER, blockOf, digest, line, asking, LICENCE, nameOf } from "../support/core/sources-scripts.ts";
 import { assertAbove, assertAtMost, assertBelow } from "../support/assertions.ts";
@@ -86,11 +86,20 @@ describe("sources: names and documents", () => {
       `${line(RULES)}\nWhy?`,
     ]) {
       assert.deepEqual(sourcesOf(bad), [], bad);
-      assert.match(String(refuseSources(bad)), /elsewhere than in its last lines|cannot be read/, bad);
-      assert.match(String(refuseSources(`${bad}\n${good}`)), /elsewhere than in its last lines|cannot be read/, bad);
+      const why = /elsewhere than in its last lines|above other text|cannot be read/;
+      assert.match(String(refuseSources(bad)), why, bad);
+      assert.match(String(refuseSources(`${bad}\n${good}`)), why, bad);
       assert.equal(typeof escalating.refuseRequest(withQuestion(bad)), "string", bad);
     }
     assert.equal(typeof refuseSources(`Why?\n${line(RULES)}\r\n${line(OTHER)}`), "string");
+    for (const name of [
+      "source: https://pages.test/a",
+      "search: export rules",
+      "source: eip155:1:0x6b175474e89094c44da98b954eedeac495271d0f:totalSupply()(uint256)@1",
+    ]) {
+      assert.match(String(refuseSources(`Is it due?\n${name}\nPlease answer.`)), /a source above other text/);
+      assert.equal(refuseSources(`Is ${name} a line that names a source?\nPlease answer.`), null);
+    }
     // An empty line ends the last lines; what is before it would not gate.
     assert.equal(typeof refuseSources(`Why?\n${line(RULES)}\n\n${line(OTHER)}`), "string");
     // Other names are nobody's source: a block of another kind, a word that only begins like one.
@@ -115,17 +124,17 @@ describe("sources: names and documents", () => {
     );
   });
 
-  it("SG3: a document is one string in one block, of at most 15 KiB, and its own digest", () => {
+  it("SG3: a document is one string in one block, of at most 256 KiB, and its own digest", () => {
     assert.equal(readDocument(digest(OTHER), blockOf(OTHER))?.text, OTHER);
     assert.equal(readDocument(digest(RULES), blockOf(OTHER)), null);
     for (const value of [[RULES], 7, utf8(RULES), { text: RULES }]) {
       const block = encode(value);
       assert.equal(readDocument(sha256(block), block), null);
     }
-    const longest = "x".repeat(limits.sourceBytes);
+    const longest = "x".repeat(limits.documentBytes);
     assert.equal(readDocument(digest(longest), blockOf(longest))?.text, longest);
     assert.equal(documentBlock(`${longest}x`), null);
-    assert.equal(documentBlock("ü".repeat(limits.sourceBytes / 2 + 1)), null);
+    assert.equal(documentBlock("ü".repeat(limits.documentBytes / 2 + 1)), null);
     assert.equal(documentBlock("\ud800"), null);
     // Decoders take a leading byte order mark away: it would never be read back.
     assert.equal(documentBlock(`\ufeff${RULES}`), null);
@@ -161,8 +170,21 @@ describe("sources: passages", () => {
       (_, index) => `Line ${index} of a page that never ends, says its author.`,
     );
     const passages = passagesOf(long.join("\n"));
-    assert.equal(passages.length, limits.passagesPerSource);
     assert.ok(long.join("\n").startsWith(passages.join("")));
+    const block = readingBlock(memoryReading("https://pages.test/long", long.join("\n")));
+    for (const sources of [1, 2, 3, 4]) {
+      const read = readIn(block, sources);
+      assert.ok(read?.kind === "read");
+      assert.equal(read.passages.length, Math.min(passagesOf(read.text).length, Math.floor(limits.passages / sources)));
+    }
+  });
+
+  it("SG6: of the longest text every passage counts, however its lines are cut", () => {
+    for (const length of [1, 20, 60, 255, 256, 300, 1_023, 5_000]) {
+      const line = `${"x".repeat(length - 1)} `;
+      const text = Array.from({ length: Math.floor(limits.snapshotTextBytes / (length + 1)) }, () => line).join("\n");
+      assert.equal(passagesOf(text).join(""), text, `${length}`);
+    }
   });
 
   it("SG6: long lines that differ in one word share all passages but those around it", () => {
@@ -206,7 +228,7 @@ describe("sources: passages", () => {
 
   it("SG6: what a search brought is cut into its lines, so that lines in another order are the same passages", () => {
     const cut = (text: string): readonly string[] => {
-      const read = readIn(readingBlock(memoryReading("search: licences", text)));
+      const read = readIn(readingBlock(memoryReading("search: licences", text)), 4);
       assert.ok(read?.kind === "read");
       assert.equal(read.passages.join(""), read.text.slice(0, read.passages.join("").length));
       return read.passages;
@@ -216,10 +238,7 @@ describe("sources: passages", () => {
     assert.deepEqual(cut(""), []);
     assert.equal(cut(`${"word ".repeat(1000)}end\nTwo.`).at(-1), "Two.\n");
     assertAtMost(Math.max(...cut("word ".repeat(1000)).map((one) => one.length)), limits.passageBytes);
-    assert.equal(
-      cut(Array.from({ length: 500 }, (_, at) => `Line ${at}.`).join("\n")).length,
-      limits.passagesPerSource,
-    );
+    assert.equal(cut(Array.from({ length: 500 }, (_, at) => `Line ${at}.`).join("\n")).length, passagesOfEach(4));
     // A text that is no search's is cut as before.
     assert.equal(passagesOf("One.\nTwo.").length, 1);
   });
@@ -240,10 +259,16 @@ describe("sources: passages", () => {
 
   it("SG5, SG6: four lists of the greatest length fit into one message", () => {
     const texts = ["a", "b", "c", "d"];
-    const passages = Array.from({ length: limits.passagesPerSource }, (_, index) => sha256(utf8(`${index}`)));
-    const payload = gatherForm.encode({ sources: texts.map(() => ({ passages })) });
-    const bytes = encodeMessage(signMessage(asking(4, texts), 0, GATHER, 0, payload)).length;
-    assertAtMost(bytes, limits.messageBytes);
+    for (const named of [texts, ["a"]]) {
+      const each = Array.from({ length: passagesOfEach(named.length) }, (_, index) => sha256(utf8(`${index}`)));
+      const decoded = (passages: readonly Digest[]): unknown =>
+        gatherForm.decode(asking(4, named), gatherForm.encode({ sources: named.map(() => ({ passages })) }));
+      assert.notEqual(decoded(each), null);
+      assert.equal(decoded([...each, sha256(utf8("one more"))]), null);
+      const payload = gatherForm.encode({ sources: named.map(() => ({ passages: each })) });
+      const bytes = encodeMessage(signMessage(asking(4, named), 0, GATHER, 0, payload)).length;
+      assertAtMost(bytes, limits.messageBytes);
+    }
   });
 });
 

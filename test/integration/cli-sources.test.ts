@@ -9,9 +9,11 @@ import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import { documentBlock } from "../../agents/core/sources/named.ts";
 import type { Address } from "../../agents/core/types.ts";
 import { AUTHORITY, withPages, type Handler } from "../support/pages.ts";
+import { pdfOf } from "../support/pdf.ts";
 import { startCliWorld, type CliWorld } from "./cli-world.ts";
 
 const RULES = "Export rules, version 3. Exports above 500 need a licence. Gifts are exempt — ask “Zoll”.\n";
+const RULE = "Exports above 500 need a licence.";
 const names = ["a", "b", "c", "d"];
 const searchServer = join(import.meta.dirname, "../adapters/fixtures/search-server.ts");
 const question = ["--question", "Does an export of 720 need a licence?"] as const;
@@ -52,12 +54,19 @@ describe("sources from the command line", () => {
 
   it("SG1, SG3: a source that is not a document, or that nobody would read, is refused before anything is paid", async () => {
     await writeFile(join(world.folder, "latin1.txt"), Buffer.from([0x47, 0xfc, 0x6e]));
-    await writeFile(join(world.folder, "long.txt"), "x".repeat(15_361));
+    await writeFile(join(world.folder, "long.txt"), "x".repeat(262_145));
+    await writeFile(join(world.folder, "damaged.pdf"), "%PDF-1.4 broken");
+    await writeFile(join(world.folder, "pictures.pdf"), pdfOf("Pictures", [[]]));
     const wrong = [
       [asking("--protocol", "council", "--source", "rules.txt"), /council reads no sources/, "TERMS_INVALID"],
       [asking("--protocol", "escalating", "--source", "nowhere.txt"), /can be read/],
-      [asking("--protocol", "escalating", "--source", "latin1.txt"), /UTF-8 text of at most 15360 bytes/],
-      [asking("--protocol", "escalating", "--source", "long.txt"), /UTF-8 text of at most 15360 bytes/],
+      [asking("--protocol", "escalating", "--source", "latin1.txt"), /UTF-8 text of at most 262144 bytes/],
+      [asking("--protocol", "escalating", "--source", "long.txt"), /UTF-8 text of at most 262144 bytes/],
+      [asking("--protocol", "escalating", "--source", "damaged.pdf"), /damaged\.pdf.*give another PDF/],
+      [asking("--protocol", "escalating", "--source", "pictures.pdf"), /no text is found in it/],
+      [asking("--protocol", "escalating", "--source", ""), /a source without a scheme is a CIDv1/],
+      [asking("--protocol", "escalating", "--source", "gopher:rules"), /the scheme gopher: is unknown/],
+      [asking("--protocol", "mbft", "--source", "https://pages.test/%72ules"), /write r for %72/],
       [
         asking("--protocol", "escalating", "--source", "rules.txt", "rules.txt"),
         /names a source twice/,
@@ -99,8 +108,11 @@ describe("sources from the command line", () => {
       try {
         await Promise.race([endpoints(), Promise.all(agents).then((ended) => assert.fail(JSON.stringify(ended)))]);
         const file = cidString(sha256(documentBlock(RULES) as Uint8Array));
+        await writeFile(join(world.folder, "rules.pdf"), pdfOf("Export", [[RULE]]));
+        const pdf = cidString(sha256(documentBlock(RULE) as Uint8Array));
         for (const [protocol, source, line] of [
           ["escalating", "rules.txt", `source: ${file}`],
+          ["escalating", "rules.pdf", `source: ${pdf}`],
           ["mbft", "https://pages.test/rules", "source: https://pages.test/rules"],
           ["mbft", "search: export rules", "search: export rules"],
         ] as const) {

@@ -1,7 +1,9 @@
 import { readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
+import { extract } from "../../adapters/source-reader/extract.ts";
 import { cidString } from "../../core/encoding/cid.ts";
 import { sha256 } from "../../core/encoding/bytes.ts";
+import { messageOf } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
 import { documentBlock, namingSources, sourcesOf } from "../../core/sources/named.ts";
 import { parseSource } from "../../core/sources/source.ts";
@@ -46,16 +48,19 @@ export function strayAddress(question: string): string | null {
   return "no agent reads the address in the question's last line: it names a source only if you give it with --source";
 }
 
-/** EV1: true if the text names a source and no file. Throws USAGE for an address that names none. */
+/** EV1: true if the text names a source and no file. Throws USAGE for one with a scheme that names none; of a file `./` can stand before it. */
 function isName(source: string): boolean {
   const parsed = parseSource(source);
   if ("source" in parsed) return true;
-  if (/^(?:(?:https?|eip155|search):|[a-z][a-z0-9+.-]*:\/\/)/i.test(source))
-    throw usage("--source", source, parsed.refused);
+  if (source === "" || /^[a-z][a-z0-9+.-]+:/i.test(source)) throw usage("--source", source, parsed.refused);
   return false;
 }
 
-/** SG3: reads a document's UTF-8 as it is; models could not quote anything else. */
+/** A file of the most bytes that a PDF with the longest document may need. */
+const MAX_FILE_BYTES = 50_000_000;
+const EXTRACTION_MS = 60_000;
+
+/** SG3: reads a document's UTF-8 as it is, since models could not quote anything else; of a PDF its text, as agents make it of a page. */
 async function readBlock(file: string, host: CliHost): Promise<Uint8Array> {
   const path = resolve(host.cwd, file);
   const size = await stat(path).then(
@@ -63,13 +68,28 @@ async function readBlock(file: string, host: CliHost): Promise<Uint8Array> {
     () => null,
   );
   if (size === null) throw usage("--source", file, "give a file that can be read");
-  const bytes = size > limits.sourceBytes ? null : await readFile(path);
-  const text = bytes?.toString("utf8");
-  const block = text === undefined ? null : documentBlock(text);
-  if (block !== null && text !== undefined && bytes?.equals(Buffer.from(text, "utf8"))) return block;
+  if (size > MAX_FILE_BYTES) throw usage("--source", file, `give a file of at most ${MAX_FILE_BYTES} bytes`);
+  const bytes = await readFile(path);
+  const isPdf = bytes.subarray(0, PDF_MARK.length).equals(PDF_MARK);
+  const text = isPdf ? await textOfPdf(bytes, file) : bytes.toString("utf8");
+  const block = documentBlock(text);
+  if (block !== null && (isPdf || bytes.equals(Buffer.from(text, "utf8")))) return block;
   throw usage(
     "--source",
     file,
-    `give UTF-8 text of at most ${limits.sourceBytes} bytes, without a byte order mark (U+FEFF) at its start`,
+    isPdf
+      ? `its text has more than ${limits.documentBytes} bytes; give the pages that tell the answer`
+      : `give a PDF, or UTF-8 text of at most ${limits.documentBytes} bytes, without a byte order mark (U+FEFF) at its start`,
   );
+}
+
+const PDF_MARK = Buffer.from("%PDF-");
+
+async function textOfPdf(body: Uint8Array, file: string): Promise<string> {
+  const job = { kind: "pdf", body, charset: null, pointer: null } as const;
+  const { text } = await extract(job, EXTRACTION_MS, new AbortController().signal).catch((error: unknown) => {
+    throw usage("--source", file, `give another PDF: ${messageOf(error)}`);
+  });
+  if (text === "") throw usage("--source", file, "give a PDF whose words are no pictures: no text is found in it");
+  return text;
 }

@@ -44,7 +44,7 @@ export const request: CommandSpec<Options> = {
     {
       flags: "--source <source...>",
       description:
-        "what answers must quote, under a byzantine protocol: https:// pages and values, eip155: calls, CIDs, or files, which are handed to the agents until the decision (waits for it)",
+        "what answers must quote, under a byzantine protocol: https:// pages and values, eip155: calls, 'search: WORDS', CIDs, or files of text and PDFs, whose text is handed to the agents until the decision (waits for it)",
     },
     {
       flags: "--unread",

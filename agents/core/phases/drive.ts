@@ -242,7 +242,7 @@ export class Drive<Carry> {
     blocks: readonly (Uint8Array | null)[],
   ): Step<PhasedState> {
     if (state.read !== null) return { state, effects: [] };
-    const read = { ...state, read: blocks.map((block) => block && readIn(block)) };
+    const read = { ...state, read: blocks.map((block) => block && readIn(block, blocks.length)) };
     // A reading that comes too late finds the seat in another phase, which waits for its model and not for it.
     return state.said || state.pending.length > 0 ? { state: read, effects: [] } : this.speak(read, context, tally);
   }

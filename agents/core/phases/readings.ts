@@ -2,7 +2,6 @@
 import { hexToBytes } from "../encoding/bytes.ts";
 import { digestOf, isMapOf } from "../encoding/codec.ts";
 import { asDigest, listOf } from "../encoding/payload.ts";
-import { limits } from "../limits.ts";
 import { holdsHonest, isSupermajority } from "../quorum.ts";
 import { isSameAnswer } from "../request/answer.ts";
 import type { CanonicalAnswer } from "../request/kinds.ts";
@@ -11,6 +10,7 @@ import { seatsOf } from "../seat/order.ts";
 import type { Citation } from "../sources/citations.ts";
 import { dataNumber } from "../sources/data.ts";
 import { grounded, sourcesOf } from "../sources/named.ts";
+import { passagesOfEach } from "../sources/passages.ts";
 import { LASTING_FAILURES, PENDING_FAILURES, READING_FAILURES, type ReadingFailure } from "../sources/snapshot.ts";
 import type { Attempt, Digest, NonAnswer, Request, SeatIndex, Value } from "../types.ts";
 import { holdersOf, said, type Form, type RoundBook, type Said } from "./round-book.ts";
@@ -39,13 +39,14 @@ export const gatherForm: Form<Gathering> = {
   }),
   decode: (attempt, value) => {
     const { request } = grounded(attempt);
-    const decodeOne = (one: Value): Heard | null => decodeHeard(request, one);
-    const sources = isMapOf(value, ["sources"]) ? listOf(value["sources"], limits.sources, decodeOne) : null;
-    return sources?.length === sourcesOf(attempt.request.question).length ? { sources } : null;
+    const count = sourcesOf(attempt.request.question).length;
+    const decodeOne = (one: Value): Heard | null => decodeHeard(request, one, passagesOfEach(count));
+    const sources = isMapOf(value, ["sources"]) ? listOf(value["sources"], count, decodeOne) : null;
+    return sources?.length === count ? { sources } : null;
   },
 };
 
-function decodeHeard(asked: Request, value: Value): Heard | null {
+function decodeHeard(asked: Request, value: Value, most: number): Heard | null {
   if (isMapOf(value, ["failed"])) {
     const failed = READING_FAILURES.find((one) => one === value["failed"]);
     return failed === undefined ? null : { failed };
@@ -54,7 +55,7 @@ function decodeHeard(asked: Request, value: Value): Heard | null {
     const text = isMapOf(value, ["value"]) ? value["value"] : null;
     return typeof text === "string" && dataNumber(asked, text) !== null ? { value: text } : null;
   }
-  const passages = isMapOf(value, ["passages"]) ? listOf(value["passages"], limits.passagesPerSource, asDigest) : null;
+  const passages = isMapOf(value, ["passages"]) ? listOf(value["passages"], most, asDigest) : null;
   return passages === null ? null : { passages };
 }
 

@@ -29,6 +29,8 @@ export function refuseSources(question: string): string | null {
   const { sources, rest } = readSources(question);
   const last = rest.split("\n").at(-1) ?? "";
   if (ATTEMPTED.test(last)) return `the question's last lines name a source that cannot be read: ${whyNot(last)}`;
+  if (rest.split("\n").some((line) => sourceIn(line) !== null))
+    return "the question names a source above other text; sources stand in its last lines, below all that is asked";
   if (NAMED.test(rest))
     return "the question names a document elsewhere than in its last lines; give each a line of its own at the end: `source: CID`";
   // Whether anything is seen does not depend on an engine's tables.
@@ -82,16 +84,16 @@ export function documentBlock(text: string): Uint8Array | null {
 
 /** SG3: the document in a block; null if the block is not that document. */
 export function readDocument(digest: Digest, block: Uint8Array): Document | null {
-  const text = decode(block, limits.sourceBytes + BLOCK_HEAD_BYTES);
+  const text = decode(block, limits.documentBytes + BLOCK_HEAD_BYTES);
   return typeof text === "string" && isDocument(text) && digestOf(text) === digest ? { digest, text } : null;
 }
 
 /** Number of bytes that dag-cbor puts before a string of that length. */
-const BLOCK_HEAD_BYTES = 3;
+const BLOCK_HEAD_BYTES = 5;
 
 function isDocument(text: string): boolean {
-  if (text.length > limits.sourceBytes || text.startsWith(BYTE_ORDER_MARK)) return false;
-  return text.isWellFormed() && utf8(text).length <= limits.sourceBytes;
+  if (text.length > limits.documentBytes || text.startsWith(BYTE_ORDER_MARK)) return false;
+  return text.isWellFormed() && utf8(text).length <= limits.documentBytes;
 }
 
 const groundedAttempts = new WeakMap<Attempt, Attempt>();

@@ -1,11 +1,16 @@
 import { limits } from "../limits.ts";
 
+/** SG6: how many passages of each source count. */
+export function passagesOfEach(sources: number): number {
+  return Math.floor(limits.passages / sources);
+}
+
 /**
- * SG6: the passages of a text, in order, as many as a message may name. A passage is a run of whole pieces with at most
+ * SG6: the first passages of a text, in order. A passage is a run of whole pieces with at most
  * `limits.passageBytes`; from `LEAST_BYTES` on it ends after a piece that `isLast` chooses by its words alone, or of a long word by a few
  * characters. So texts that differ in one piece have the same passages but for those around it, wherever it stands.
  */
-export function passagesOf(text: string): readonly string[] {
+export function passagesOf(text: string, most: number = limits.passages): readonly string[] {
   const passages: string[] = [];
   let passage = "";
   let bytes = 0;
@@ -16,24 +21,24 @@ export function passagesOf(text: string): readonly string[] {
   for (const { piece, context } of piecesOf(text)) {
     const length = bytesIn(piece);
     if (bytes + length > limits.passageBytes) end();
-    if (passages.length === limits.passagesPerSource) return passages;
+    if (passages.length === most) return passages;
     passage += piece;
     bytes += length;
     if (bytes >= LEAST_BYTES && isLast(context, length)) end();
   }
   end();
-  return passages.slice(0, limits.passagesPerSource);
+  return passages.slice(0, most);
 }
 
 /**
- * SG6: the passages of what a search brought: its lines, of which long ones are cut. So tools that bring the same line name the same
+ * SG6: the first passages of what a search brought: its lines, of which long ones are cut. So tools that bring the same line name the same
  * passage, whatever stands around it.
  */
-export function linesOf(text: string): readonly string[] {
+export function linesOf(text: string, most: number): readonly string[] {
   return text
     .split(/(?<=\n)/)
-    .flatMap(passagesOf)
-    .slice(0, limits.passagesPerSource);
+    .flatMap((line) => passagesOf(line, most))
+    .slice(0, most);
 }
 
 /** Shorter passages would make lists of passages long. */

@@ -1,5 +1,5 @@
 import { decode, encode, isMapOf } from "../encoding/codec.ts";
-import { linesOf, passagesOf } from "./passages.ts";
+import { linesOf, passagesOf, passagesOfEach } from "./passages.ts";
 import { isSearch } from "./source.ts";
 import { decodeSnapshot, READING_FAILURES, type Reading, type ReadingFailure } from "./snapshot.ts";
 
@@ -13,14 +13,14 @@ export interface ReadText {
   readonly passages: readonly string[];
 }
 
-export function readText(text: string): ReadText {
-  return { kind: "read", text, passages: passagesOf(text) };
+export function readText(text: string, sources = 1): ReadText {
+  return { kind: "read", text, passages: passagesOf(text, passagesOfEach(sources)) };
 }
 
 /** SG6: what a search brought. Its last line ends like the others, so that a line's place does not tell in its passage. */
-function readLines(text: string): ReadText {
+function readLines(text: string, sources: number): ReadText {
   const lines = text === "" ? "" : `${text}\n`;
-  return { kind: "read", text: lines, passages: linesOf(lines) };
+  return { kind: "read", text: lines, passages: linesOf(lines, passagesOfEach(sources)) };
 }
 
 /** The block in which a host gives a reading to its seat and keeps it in the journal: the snapshot, or the failure. */
@@ -28,10 +28,11 @@ export function readingBlock(reading: Reading): Uint8Array {
   return reading.kind === "read" ? reading.block : encode({ failed: reading.reason });
 }
 
-/** What a host's block says; null for any other bytes. */
-export function readIn(block: Uint8Array): Read | null {
+/** What a host's block says of one of so many sources; null for any other bytes. */
+export function readIn(block: Uint8Array, sources: number): Read | null {
   const snapshot = decodeSnapshot(block);
-  if (snapshot !== null) return isSearch(snapshot.source) ? readLines(snapshot.text) : readText(snapshot.text);
+  if (snapshot !== null)
+    return isSearch(snapshot.source) ? readLines(snapshot.text, sources) : readText(snapshot.text, sources);
   const value = decode(block, MAX_FAILURE_BYTES);
   const reason = isMapOf(value, ["failed"]) && READING_FAILURES.find((one) => one === value.failed);
   return reason ? { kind: "failed", reason } : null;

@@ -139,10 +139,24 @@ function readPage(text: string, rest: string): Source | string {
   if (query === "") return "the query is empty; leave out the ?";
   if (!PATH.test(path) || (query !== undefined && !QUERY.test(query)))
     return "the path or the query has a character that a URL does not have as it is; percent-encode it, e.g. %5B for [ and %27 for ' in a query";
+  const unusual = unusualEncoding(text);
+  if (unusual !== null) return unusual;
   if (fragment === undefined) return { kind: "page", text, url: text, host, pointer: null };
   const pointer = readPointer(fragment);
   if (typeof pointer === "string") return pointer;
   return { kind: "page", text, url: text.slice(0, -fragment.length - 1), host, pointer };
+}
+
+const UNRESERVED = /[A-Za-z0-9._~-]/;
+
+/** EV2: an encoding that RFC 3986 (6.2.2) writes otherwise; two spellings would be two sources. */
+function unusualEncoding(text: string): string | null {
+  for (const [written] of text.matchAll(/%[0-9A-Fa-f]{2}/g)) {
+    const character = String.fromCharCode(Number.parseInt(written.slice(1), 16));
+    const usual = UNRESERVED.test(character) ? character : written.toUpperCase();
+    if (written !== usual) return `an address has one spelling; write ${usual} for ${written}`;
+  }
+  return null;
 }
 
 /** A name, never an address: the certificate is for a name, and nobody else's network has the address. */

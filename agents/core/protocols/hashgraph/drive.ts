@@ -155,7 +155,7 @@ function receive(
   { blocks }: Extract<Input, { kind: "read" }>,
 ): HashgraphState {
   if (state.read !== null) return state;
-  const next = { ...state, read: blocks.map((block) => block && readIn(block)) };
+  const next = { ...state, read: blocks.map((block) => block && readIn(block, blocks.length)) };
   return isReading(next) ? ready(next, context) : next;
 }
 
