@@ -21,8 +21,8 @@ export function simSourceReader({ pages }: SourcesPlan, seat: SeatIndex, eyes: E
       await sleep(clock, (page.latenciesMs[seat] as number) + latencyMs(), signal);
       const text = shownBy(page, seat, clock.now());
       if (text !== null) recorder.read(seat, { source: place, text });
-      recorder.count(`page ${text === null ? "gone" : page.fault}`);
-      return memoryReading(source.text, text);
+      recorder.count(`page ${text !== null ? page.fault : page.absence === "not-final" ? "early" : "gone"}`);
+      return text === null ? { kind: "failed", reason: page.absence, detail: "" } : memoryReading(source.text, text);
     },
   };
 }

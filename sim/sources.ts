@@ -14,6 +14,8 @@ export interface SourcePlan {
   readonly texts: readonly (string | null)[];
   /** How long the page takes to answer each seat. */
   readonly latenciesMs: readonly number[];
+  /** Why a seat gets nothing. */
+  readonly absence: "not-found" | "not-final";
 }
 
 /** SM8: the pages of a world. */
@@ -74,7 +76,7 @@ export function planSources(names: readonly string[], world: SourcesOf, random: 
   };
 }
 
-interface DrawnPage extends Pick<SourcePlan, "texts" | "latenciesMs"> {
+interface DrawnPage extends Pick<SourcePlan, "texts" | "latenciesMs" | "absence"> {
   readonly isDivided: boolean;
 }
 
@@ -88,7 +90,12 @@ function drawPage(fault: SourceFault, world: SourcesOf, fooled: ReadonlySet<Seat
   /** `mark` ends all lines but the one that tells. */
   const page = (answer: string, mark = "."): string =>
     lines.map((one, at) => (at === place ? tellingLine(answer) : one + mark)).join("\n");
-  const right = { texts: seats.map(() => page(truth)), latenciesMs: seats.map(() => 0), isDivided: false };
+  const right: DrawnPage = {
+    texts: seats.map(() => page(truth)),
+    latenciesMs: seats.map(() => 0),
+    absence: "not-found",
+    isDivided: false,
+  };
   switch (fault) {
     case "right":
       return right;
@@ -110,7 +117,8 @@ function drawPage(fault: SourceFault, world: SourcesOf, fooled: ReadonlySet<Seat
     }
     case "gone": {
       const staysPpm = random.pick([0, 0, 300_000, 700_000]);
-      return { ...right, texts: seats.map(() => (random.chance(staysPpm) ? page(truth) : null)) };
+      const absence = random.fork("early").chance(500_000) ? "not-final" : "not-found";
+      return { ...right, absence, texts: seats.map(() => (random.chance(staysPpm) ? page(truth) : null)) };
     }
     case "slow": {
       const latestMs = random.pick([Math.floor(phaseMs / 3), phaseMs]);

@@ -81,6 +81,7 @@ function shownTo({ right, poisoned }: Pages, { seats, misled }: Committee): Sour
     fault: "poisoned" as const,
     texts: all.map((seat) => (misled.has(seat) ? (poisoned[place] as string) : text)),
     latenciesMs: all.map(() => 0),
+    absence: "not-found" as const,
   }));
   return { pages, fooled: misled, isDivided: false };
 }

@@ -12,8 +12,8 @@ const REVEAL = 2;
  * SI13: a decision of a question with sources rests on what was read. By the raw messages of the certified transcript, some answer that bears
  * the decision cites passages that more than 1/3 of the seats named in time (SG9), and so does whoever is paid for an answer. With at most f
  * Byzantine seats an honest seat read each such passage at its source (EV-2). In every world a model is shown what its own seat read
- * and nothing else (SG7), who read nothing neither answers nor accepts an answer, and of a data question it is asked nothing (SG11). A question is unanswerable only if no passage was read
- * by all honest seats (SG8).
+ * and nothing else (SG7), who read nothing neither answers nor accepts an answer, and of a data question it is asked nothing (SG11). A question is unanswerable or too early only if no passage was read
+ * by all honest seats, and too early only if a source is still to come (SG8).
  */
 export function checkSources(trace: Trace): readonly string[] {
   if (trace.sources === null) return [];
@@ -30,7 +30,8 @@ export function checkSources(trace: Trace): readonly string[] {
   const messages = transcribed(trace);
   if (decision === undefined || messages === null) return foreign;
   if (decision.status === "hung") return foreign;
-  if (decision.status !== "decided") return [...foreign, ...(trace.tolerable ? overlooked(trace) : [])];
+  if (decision.status !== "decided")
+    return [...foreign, ...(trace.tolerable ? [...overlooked(trace), ...hastened(trace, decision)] : [])];
   const bears = bearing(trace, messages);
   return [
     ...foreign,
@@ -49,6 +50,12 @@ function overlooked(trace: Trace): readonly string[] {
   return common === undefined
     ? []
     : [`all honest seats read ${JSON.stringify(common.slice(0, 40))}, and none could cite it`];
+}
+
+/** SG8: honest models never say that it is too early, so only a source that is still to come makes it so. */
+function hastened({ sources }: Trace, { status }: Decision): readonly string[] {
+  const isToCome = sources?.pages.some(({ absence, texts }) => absence === "not-final" && texts.includes(null));
+  return status === "tooEarly" && isToCome !== true ? ["it is too early, though no source is still to come"] : [];
 }
 
 /** SG8, SG12: whether some number that all honest seats read, within the tolerance, could not be cited. */

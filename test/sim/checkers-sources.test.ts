@@ -74,6 +74,11 @@ for (const protocol of ["mbft", "hashgraph"])
     it("SI13: reports a non-answer where all honest seats read the same passage, and none where they did not", () => {
       const none = decide({ status: "unanswerable" });
       assertIncludes(says("sources", none), "and none could cite it");
+      const early = decide({ status: "tooEarly" });
+      const toCome = good.sources!.pages.map((page) => ({ ...page, absence: "not-final", texts: [null] }) as const);
+      const hastened = "it is too early, though no source is still to come";
+      assertIncludes(says("sources", early), hastened);
+      assert.ok(!says("sources", { ...early, sources: { ...good.sources!, pages: toCome } }).includes(hastened));
       const apart = none.seats.map((one) => ({
         ...one,
         read: [{ source: 0, text: `Read by ${one.seat}.` }],

@@ -124,6 +124,10 @@ describe("simulator, many worlds", () => {
       // What is told to all but f seats is decided; what differs, is gone or comes too late is not, in some worlds.
       if (fault === "right" || fault === "poisoned") assert.deepEqual([...statuses], ["decided"]);
       else assert.ok(statuses.has("hung") || statuses.has("unanswerable"), [...statuses].join(", "));
+      if (fault === "gone") {
+        assertIncludes([...statuses], "tooEarly");
+        assertIncludes([...counted], "page early");
+      }
     });
 
   it("SM9: Byzantine seats lie of sources in every way", async () => {

@@ -38,7 +38,7 @@ export function Agreement({ argument, decision, seats }: Props): ReactElement | 
         const supporting = agreeing + accepting;
         return (
           <div key={round} className="meter-row">
-            <span className="soft small number">Round {round + 1}</span>
+            <span className="soft small number">Round {round}</span>
             <Meter
               agreeing={agreeing}
               accepting={accepting}

@@ -18,8 +18,8 @@ export function Equivocations({
         <div key={messages[0]?.cid} className="equivocation stack">
           <p>
             <strong>Seat {seat}</strong> signed different messages for one place, {messages[0]?.name ?? "refused"} of
-            round {round + 1}. All carry its signature, which proves the equivocation: anybody may bring it to the
-            slasher, which takes a part of the stake. {DIFFERENCES[differsIn]}
+            round {round}. All carry its signature, which proves the equivocation: anybody may bring it to the slasher,
+            which takes a part of the stake. {DIFFERENCES[differsIn]}
           </p>
           <div className="sides">
             {messages.map((message, index) => (
