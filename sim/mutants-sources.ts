@@ -97,4 +97,13 @@ export const sourceMutants: readonly Mutant[] = [
     sim: "--protocol hashgraph --n 4 --byzantine 1 --sources differing",
     expect: ["sources"],
   },
+  {
+    id: "SG8-early",
+    bug: "a page that is gone counts as one that is still to come",
+    file: "agents/core/sources/snapshot.ts",
+    find: '["not-final", "not-there"]',
+    replace: '["not-final", "not-there", "not-found"]',
+    sim: "--protocol mbft --n 4 --byzantine 1 --sources gone",
+    expect: ["sources"],
+  },
 ];

@@ -180,9 +180,8 @@ function Chooser({ messages, index, onChoose }: ChooserProps): ReactElement {
   );
 }
 
-/** Numbers of events begin at 1 for people. */
 function titleOf(event: TranscriptMessage | undefined): string {
-  return event === undefined ? "" : `${event.round + 1}, ${NAMES_OF_EVENTS[event.name ?? ""] ?? "refused"}`;
+  return event === undefined ? "" : `${event.round}, ${NAMES_OF_EVENTS[event.name ?? ""] ?? "refused"}`;
 }
 
 const NAMES_OF_EVENTS: Readonly<Record<string, string>> = {
