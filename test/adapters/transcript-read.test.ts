@@ -88,7 +88,7 @@ describe("TR8: a deliberation for reading", () => {
       const edges = deliberation.messages.flatMap(({ parents }, index) => parents.map((parent) => [index, parent]));
       assert.ok(edges.length > 0);
       assert.ok(edges.every(([from, to]) => from !== to));
-      const text = transcriptText(deliberation, true);
+      const text = transcriptText(deliberation, [], true);
       assert.match(text, /\naudit +PROVEN/);
       assert.match(text, /\nended +decided: "yes"/);
       assert.match(text, /answer: "no"|derived no instead/);
@@ -105,17 +105,17 @@ describe("TR8: a deliberation for reading", () => {
     const twice = { ...deliberation, messages: [...deliberation.messages, twin] };
     const held = "says that it held: [^\\n]+";
     assert.match(
-      transcriptText(twice),
+      transcriptText(twice, []),
       new RegExp(`\\n${held} ${held}\\nthe same in all: +the same in all: *\\nproposal: +proposal:`),
     );
     const side = new RegExp(`<p class="bad">differs</p><pre>${held}</pre><p>the same in all</p><pre>proposal:`, "g");
-    assert.equal(transcriptHtml(twice).match(side)?.length, 2);
+    assert.equal(transcriptHtml(twice, []).match(side)?.length, 2);
   });
 
   it("names the messages that a vote refers to", async () => {
     // Three of four seats would be counted, and nobody would vote (MB20).
     const deliberation = await read(decide(mbft, "", "Is 2 less than 3?", 2));
-    const text = transcriptText(deliberation, true);
+    const text = transcriptText(deliberation, [], true);
     assert.match(text, /\[5\] seat 0, reveal of round 0, held 1-4\n {4}proposal:\n(?: {6}.+\n)* {6}answer: "no"/);
     assert.match(text, /target: \[8\] seat 3, reveal of round 0\n(?: {8}.+\n)* {8}verdict: "reject"/);
     assert.match(text, /counterProof: "derived yes instead/);
@@ -123,7 +123,7 @@ describe("TR8: a deliberation for reading", () => {
 
   it("marks two messages that a seat signed for one slot", async () => {
     const deliberation = await read(decide(mbft, "", "Is 2 less than 3?", 1));
-    assert.doesNotMatch(transcriptText(deliberation), /equivocation/i);
+    assert.doesNotMatch(transcriptText(deliberation, []), /equivocation/i);
     const [first] = deliberation.messages;
     assert.ok(first !== undefined);
     const header = { ...first.header, payloadDigest: sha256(new Uint8Array([1])) };
@@ -131,7 +131,7 @@ describe("TR8: a deliberation for reading", () => {
     const messages = [...deliberation.messages, { ...first, header }];
     const last = messages.length;
     const twice = { ...deliberation, messages };
-    const text = transcriptText(twice, true);
+    const text = transcriptText(twice, [], true);
     const title = new RegExp(
       `EQUIVOCATION: seat 0 signed 2 different messages as its commit of round 0: 1, ${last}\\n`,
     );
@@ -142,7 +142,8 @@ describe("TR8: a deliberation for reading", () => {
     );
     assert.match(text, new RegExp(`\\[1\\] seat 0, .+\\n {4}EQUIVOCATION: its seat signed ${last}, too`));
     assert.equal(text.match(/EQUIVOCATION/g)?.length, 3);
-    assert.match(transcriptHtml(twice), /<h2 class="bad">Equivocation<\/h2>/);
+    assert.match(transcriptHtml(twice, ["It cost 7."]), /<h2 class="bad">Equivocation<\/h2>[^]*It cost 7\./);
+    assert.match(transcriptText(twice, ["It cost 7."]), /\nTwo signatures of one seat [^\n]+\nIt cost 7\.\n/);
     assert.deepEqual(argumentOf(twice).equivocations, [[0, last - 1]]);
     const svg = transcriptSvg(twice);
     const titles = [...svg.matchAll(/<g class="twice"><title>(.+?)<\/title>/g)].map(([, found]) => found);
@@ -159,7 +160,7 @@ describe("TR8: a deliberation for reading", () => {
   it("tells the argument before the record", async () => {
     const made = decide(mbft, "", "Is 2 less than 3?", 2);
     const deliberation = await read(made);
-    const text = transcriptText(deliberation);
+    const text = transcriptText(deliberation, []);
     assert.match(text, /^question +"Is 2 less than 3\?"\n/);
     assert.match(text, /\n0 +#1 +"no" +90\.00 % +derived/);
     assert.match(
@@ -168,8 +169,8 @@ describe("TR8: a deliberation for reading", () => {
     );
     assert.doesNotMatch(text, /\[\d+\] seat|bafy/);
     for (const shown of ["\n[1] seat 0", deliberation.report.root ?? ""])
-      assert.ok(transcriptText(deliberation, true).includes(shown));
-    const html = transcriptHtml(deliberation);
+      assert.ok(transcriptText(deliberation, [], true).includes(shown));
+    const html = transcriptHtml(deliberation, []);
     assert.ok(html.indexOf("rejects") < html.indexOf("<details>"));
     assert.ok(html.indexOf("<details>") < html.indexOf(deliberation.report.root ?? ""));
   });
@@ -207,15 +208,15 @@ describe("TR8: a deliberation for reading", () => {
         body: { proposal: { ...(reveal.rendering.body["proposal"] as PayloadMap), answer: "maybe" } },
       },
     };
-    const text = transcriptText({ ...deliberation, messages: [...messages, later] });
+    const text = transcriptText({ ...deliberation, messages: [...messages, later] }, []);
     assert.match(text, /\n0 +#1 +nothing +the model gave no answer in time\n/);
     assert.match(text, /\nseat 1 came from "(yes|no)" to "maybe" in round 1\n/);
   });
 
   it("escapes texts of models and askers for a terminal, HTML, DOT and SVG", async () => {
     const deliberation = await read(decide(mbft, HOSTILE, `Is it? ${HOSTILE}${STEERING}`, 1));
-    const all = (one: Deliberation): string => transcriptText(one, true);
-    const outputs = [all, transcriptHtml, transcriptDot, transcriptSvg].map((form) => form(deliberation));
+    const all = (one: Deliberation): string => transcriptText(one, [], true);
+    const outputs = [all, transcriptHtml, transcriptDot, transcriptSvg].map((form) => form(deliberation, []));
     const [text = "", html = "", dot = "", svg = ""] = outputs;
     for (const output of outputs) assert.doesNotMatch(output, /[^\P{C}\n]|[\u2028\u2029]/u);
     assert.ok(text.includes(HOSTILE) && text.includes("\\u001b[2J\\u202eevil\\u2066\\u200b\\u{e0041}\\u2028"));
@@ -235,7 +236,7 @@ describe("TR8: a deliberation for reading", () => {
     made.blocks.delete(third as Digest);
     const deliberation = await read(made);
     assert.equal(deliberation.messages.length, 2);
-    assert.match(transcriptText(deliberation), /\naudit +UNAVAILABLE at messages, block bafy\w+: missing block/);
+    assert.match(transcriptText(deliberation, []), /\naudit +UNAVAILABLE at messages, block bafy\w+: missing block/);
   });
 
   it("refuses to draw a picture of too many messages", async () => {

@@ -52,6 +52,16 @@ describe("slashing on a real chain", () => {
         rewards += BigInt(reward);
       }
       assert.equal(rewards, tenth);
+      const { value } = await world.json("transcript", "1", "--dir", "a");
+      const slashed = value["slashed"] as readonly { readonly agentId: number; readonly cost: string }[];
+      assert.deepEqual(
+        slashed.map(({ agentId, cost }) => [agentId, cost]),
+        [[(await status(LIAR))["agentId"], String(10n * tenth)]],
+      );
+      for (const form of [[], ["--html"]]) {
+        const { stdout } = await world.run(["transcript", "1", "--dir", "a", ...form]);
+        assert.match(stdout, /Agent \d+ lost 10 \w+ of stake for it; 0x[0-9a-f]{40} brought the proof/);
+      }
     } finally {
       stop.abort();
       await Promise.all([...agents, liar]);

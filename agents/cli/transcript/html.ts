@@ -1,7 +1,7 @@
 import type { Deliberation } from "../../node/audit/deliberation.ts";
 import { escapeXml, transcriptSvg } from "./graph.ts";
 import { printable } from "../shared/output.ts";
-import { factsOf, linesOf, numbers, recordOf, titleOf, type Fact } from "./lines.ts";
+import { factsOf, linesOf, numbers, recordOf, sharesOf, titleOf, type Fact } from "./lines.ts";
 import { ANSWERS_HEAD, storyOf, type Equivocation } from "./story.ts";
 
 /** Most messages for which the page has a picture. */
@@ -23,9 +23,10 @@ summary{cursor:pointer;margin:1rem 0 .5rem}
 `;
 
 /** Writes one file without scripts; it loads nothing, whatever the texts contain. The argument comes first, the record is folded. */
-export function transcriptHtml(deliberation: Deliberation): string {
+export function transcriptHtml(deliberation: Deliberation, slashed: readonly string[]): string {
   const { messages, attempt } = deliberation;
   const { answers, objections, changes, equivocations } = storyOf(deliberation);
+  const shares = sharesOf(deliberation);
   const sections = messages.map((spoken, index) => {
     const lines = linesOf(deliberation, spoken).map(({ depth, text }) => `${"  ".repeat(depth)}${text}`);
     const parents = spoken.parents.length === 0 ? "" : `<p>held ${numbers(spoken.parents)}</p>`;
@@ -47,6 +48,8 @@ export function transcriptHtml(deliberation: Deliberation): string {
     ...listed("Objections", objections),
     ...listed("Changed their minds", changes),
     ...equivocations.map(equivocationHtml),
+    ...(equivocations.length === 0 ? [] : slashed.map((line) => `<p>${bdi(line)}</p>`)),
+    ...(shares.length === 0 ? [] : ["<h2>Shares</h2>", factList(shares)]),
     ...picture,
     `<details><summary>Record</summary>${factList(recordOf(deliberation))}</details>`,
     `<details><summary>${messages.length} messages</summary>`,

@@ -105,15 +105,43 @@ export interface Fact {
   readonly text: string;
 }
 
-/** Returns what was asked, how it ended and what each seat got. */
+/** Returns what was asked and how it ended. */
 export function factsOf(deliberation: Deliberation): readonly Fact[] {
   const { report, attempt, protocol, reasons } = deliberation;
   return [
     { name: "question", text: `"${printable(attempt.request.question)}"` },
-    ...outcomeOf(report),
+    ...endOf(report),
     ...reasons().map((text) => ({ name: "last round", text: printable(text) })),
     { name: "protocol", text: protocol.title },
     { name: "audit", text: auditOf(report) },
+  ];
+}
+
+/** Returns who signed the decision, and what each seat got for it. */
+export function sharesOf({ report: { decision, checked } }: Deliberation): readonly Fact[] {
+  if (decision === null) return [];
+  const { shares, reputationChanges, answered } = decision;
+  const steps = reputationChanges.map(({ seat, steps: by }) => `seat ${seat} ${by > 0 ? "+" : ""}${by}`);
+  return [
+    {
+      name: "signed by",
+      text:
+        checked.certificateSignatures === null
+          ? "not readable: committed through another contract"
+          : `${checked.certificateSignatures} of ${shares.length} seats`,
+    },
+    {
+      name: "shares",
+      text: shares.map((share, seat) => `seat ${seat} ${share === ABSENT ? "absent" : share}`).join(", "),
+    },
+    { name: "reputation", text: steps.length === 0 ? "unchanged" : steps.join(", ") },
+    {
+      name: "skill",
+      text:
+        answered.length === 0
+          ? "unchanged: the decision was not contested"
+          : answered.map((seat) => `seat ${seat} ${lessonOf(decision, seat)}`).join(", "),
+    },
   ];
 }
 
@@ -138,10 +166,9 @@ function auditOf(report: Deliberation["report"]): string {
   return `${verdictOf(report)}${where}`;
 }
 
-function outcomeOf({ decision, refused, rounds, checked }: Deliberation["report"]): readonly Fact[] {
+function endOf({ decision, refused, rounds }: Deliberation["report"]): readonly Fact[] {
   if (decision === null) return [];
-  const { status, answer, confidence, shares, reputationChanges, answered } = decision;
-  const steps = reputationChanges.map(({ seat, steps: by }) => `seat ${seat} ${by > 0 ? "+" : ""}${by}`);
+  const { status, answer, confidence } = decision;
   const ended =
     refused !== null
       ? `hung: the protocol refuses the question (${printable(refused)})`
@@ -150,26 +177,5 @@ function outcomeOf({ decision, refused, rounds, checked }: Deliberation["report"
         : status !== "decided"
           ? `${answerOf(decision)}, confidence ${percent(confidence)}`
           : `decided: "${printable(answer)}", confidence ${percent(confidence)}`;
-  return [
-    { name: "ended", text: `${ended}; rounds: ${rounds}` },
-    {
-      name: "signed by",
-      text:
-        checked.certificateSignatures === null
-          ? "not readable: committed through another contract"
-          : `${checked.certificateSignatures} of ${shares.length} seats`,
-    },
-    {
-      name: "shares",
-      text: shares.map((share, seat) => `seat ${seat} ${share === ABSENT ? "absent" : share}`).join(", "),
-    },
-    { name: "reputation", text: steps.length === 0 ? "unchanged" : steps.join(", ") },
-    {
-      name: "skill",
-      text:
-        answered.length === 0
-          ? "not contested: taught nothing"
-          : answered.map((seat) => `seat ${seat} ${lessonOf(decision, seat)}`).join(", "),
-    },
-  ];
+  return [{ name: "ended", text: `${ended}; rounds: ${rounds}` }];
 }

@@ -8,7 +8,7 @@ import { writeCar } from "../../adapters/ipfs/car.ts";
 import type { TranscriptSource } from "../../adapters/ipfs/transcript-source.ts";
 import { ConclaveError, messageOf } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
-import { argumentOf } from "../../node/audit/argument.ts";
+import { argumentOf, type Argument } from "../../node/audit/argument.ts";
 import type { VerifyReport } from "../../node/audit/report.ts";
 import { readDeliberation, type Deliberation } from "../../node/audit/deliberation.ts";
 import { parseRequestId, usage } from "../shared/arguments.ts";
@@ -21,6 +21,7 @@ import { printable } from "../shared/output.ts";
 import { transcriptDot, transcriptSvg } from "./graph.ts";
 import { transcriptHtml } from "./html.ts";
 import { linesOf } from "./lines.ts";
+import { readSlashed } from "./slashed.ts";
 import { transcriptText } from "./text.ts";
 
 interface Options extends ChainFlags, ContentFlags {
@@ -53,7 +54,8 @@ export const transcript: CommandSpec<Options> = {
     if (second !== undefined) throw usage(`--${second}`, "", "give one of --html, --dot and --svg");
     if (json && form !== undefined)
       throw new ConclaveError("USAGE", `Print the transcript: give --json or --${form}`, { option: `--${form}` });
-    const chain = await createAuditReader(await findChain(options, host), host.signal);
+    const source = await findChain(options, host);
+    const chain = await createAuditReader(source, host.signal);
     const store = await openTranscriptSource(options, () => committeeFirst(chain, requestId, host.signal), host);
     try {
       const { report, deliberation } = await readDeliberation({ chain, store, requestId, signal: host.signal });
@@ -62,9 +64,16 @@ export const transcript: CommandSpec<Options> = {
         return { json: { report, argument: null, messages: [] }, text: `request ${requestId}: ${reason}`, ok: false };
       }
       if (car !== null && report.ok) await exportCar(car, rootOf(report), store, host.signal);
+      const argument = argumentOf(deliberation);
+      const slashed =
+        argument.equivocations.length === 0 ? null : await readSlashed(chain, source, requestId, host.signal);
+      const lines = slashed?.lines ?? [];
       const text =
-        form === undefined ? transcriptText(deliberation, options.messages === true) : pictures[form](deliberation);
-      const output = { report, argument: argumentJson(deliberation), messages: messagesJson(deliberation) };
+        form === undefined
+          ? transcriptText(deliberation, lines, options.messages === true)
+          : pictures[form](deliberation, lines);
+      const messages = messagesJson(deliberation);
+      const output = { report, argument: argumentJson(argument), slashed: slashed?.faults ?? [], messages };
       return { json: output, text, ok: report.ok };
     } finally {
       await store.close();
@@ -109,8 +118,7 @@ async function exportCar(path: string, root: Digest, store: TranscriptSource, si
 }
 
 /** The argument, with messages by their numbers, counted from 1 as everywhere in the output. */
-function argumentJson(deliberation: Deliberation): object {
-  const { answers, silences, remarks, changes, equivocations } = argumentOf(deliberation);
+function argumentJson({ answers, silences, remarks, changes, equivocations }: Argument): object {
   const numbered = <Said extends { readonly message: number }>(said: Said): Said => ({
     ...said,
     message: said.message + 1,
