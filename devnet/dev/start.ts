@@ -166,6 +166,9 @@ async function start(options: DevOptions, cleanups: (() => Promise<void>)[]): Pr
     known: kept !== null,
     signal,
     progress,
+  }).catch((error: unknown) => {
+    if (kept === null || signal.aborted) throw error;
+    throw invalid(directory, `one of its agents is damaged (${messageOf(error)}); remove the folder`);
   });
   cleanups.push(() => running.stop());
   const asker = await openAsker(world, directory, kept !== null);
@@ -251,7 +254,10 @@ async function readKept(directory: string): Promise<Kept | null> {
   if (text === null && begun.length === 0) return null;
   const kept = text === null ? undefined : keptSchema.safeParse(parseJson(text)).data;
   if (kept !== undefined && begun.length === 2) return kept;
-  throw invalid(directory, "it keeps no whole world, since its first start did not end; remove the folder");
+  throw invalid(
+    directory,
+    "it keeps no whole world: its first start did not end, or a file is gone or damaged; remove the folder",
+  );
 }
 
 /** Returns how many agents there are, and whether one lies: as the directory has it, which flags may not contradict. */

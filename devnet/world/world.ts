@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseEther, type LocalAccount } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
+import { readDeployment } from "../../agents/cli/shared/config.ts";
 import { createChainReader } from "../../agents/adapters/chain/reader.ts";
 import type { Keys } from "../../agents/adapters/keystore/keys.ts";
 import type { ChainReader } from "../../agents/ports/chain.ts";
@@ -65,7 +66,9 @@ export async function deployWorld(chain: LocalChain, directory: string, settings
 
 /** Opens the world that was deployed into the directory before. Throws if the chain is another one. */
 export async function reopenWorld(chain: LocalChain, directory: string): Promise<World> {
-  const deployment = JSON.parse(await readFile(deploymentFileIn(directory), "utf8")) as Deployment;
+  const file = deploymentFileIn(directory);
+  await readDeployment(file);
+  const deployment = JSON.parse(await readFile(file, "utf8")) as Deployment;
   return openWorld(chain, directory, deployment);
 }
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
@@ -155,11 +155,21 @@ describe("conclave dev", () => {
     assert.match(message, /: it has 4 agents; leave out --agents, or name another --dir$/);
     const { deploymentFile } = running.facts;
     const whole = await readFile(deploymentFile, "utf8");
-    await writeFile(deploymentFile, "{");
-    const damaged = await failure("dev", "--json", "--port", "0", "--dir", join(folder, "world"));
-    assert.equal(damaged.code, "CONFIG_INVALID");
-    assert.match(damaged.message, /: deployment\.json names no contracts of its chain \(.+\); remove the folder$/);
+    const again = ["dev", "--json", "--port", "0", "--dir", join(folder, "world")];
+    for (const text of ["{", '{"chainId":31337}']) {
+      await writeFile(deploymentFile, text);
+      const damaged = await failure(...again);
+      assert.equal(damaged.code, "CONFIG_INVALID");
+      assert.match(
+        damaged.message,
+        /: deployment\.json names no contracts of its chain \(.*deployment\.json.*\); remove/,
+      );
+    }
     await writeFile(deploymentFile, whole);
+    const keystore = join(folder, "world", "agent-2", "keystore.json");
+    await rename(keystore, `${keystore}.away`);
+    assert.match((await failure(...again)).message, /: one of its agents is damaged \(.+\); remove the folder$/);
+    await rename(`${keystore}.away`, keystore);
     const { oracle } = running.facts.deployment;
     running = await startDev("--dir", join(folder, "world"));
     assert.equal(running.facts.deployment.oracle, oracle);
