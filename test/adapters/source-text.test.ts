@@ -8,6 +8,7 @@ import fc from "fast-check";
 import { extract } from "../../agents/adapters/source-reader/extract.ts";
 import { failureOfThread } from "../../agents/adapters/source-reader/extract-thread.ts";
 import { EXTRACTORS, extractorFor } from "../../agents/adapters/source-reader/extraction.ts";
+import { hides } from "../../agents/adapters/source-reader/inline-style.ts";
 import { readJson } from "../../agents/adapters/source-reader/json-text.ts";
 import { ReadingError } from "../../agents/adapters/source-reader/failure.ts";
 import { version as pdfjs } from "unpdf/pdfjs";
@@ -35,7 +36,7 @@ describe("the text of a body", () => {
       readonly dependencies: Readonly<Record<string, string>>;
     };
     const { "@mozilla/readability": readability, linkedom } = dependencies;
-    assert.equal(EXTRACTORS.html.version, `${readability}+linkedom.${linkedom}`);
+    assert.equal(EXTRACTORS.html.version, `${readability}+linkedom.${linkedom}+2`);
     assert.equal(EXTRACTORS.pdf.version, pdfjs);
   });
 
@@ -70,10 +71,61 @@ describe("the text of a body", () => {
     ["<svg><text>drawn</text></svg><p>shown", "shown"],
     ["<frameset><frame src=x></frameset>", ""],
     ["<ul><li>x<li>y</ul>", "x\ny"],
+    ['<p>one<b style="DISPLAY : NONE">not</b> two<p Style="visibility: hidden">not<p>three', "one two\nthree"],
+    ['<div style="display:none!important">not</div>', ""],
+    ["<div HIDDEN>not</div>", ""],
+    ['<body style="display:none"><p>not</body>', ""],
+    ['<html style="visibility:hidden"><body><p>not</body></html>', ""],
+    ["<style>p { display: none }</style><p>no style sheet counts", "no style sheet counts"],
   ] as const)
     it(`EV11: the page ${JSON.stringify(html)} shows ${JSON.stringify(text)}`, async () => {
       assert.deepEqual(await read(html, "text/html"), ["", text]);
     });
+
+  it("EV11: a long article is without what its styles hide", async () => {
+    const words = "Long words here, and there. ".repeat(20).trim();
+    const html = `<article><p>${words}</p><p style="DISPLAY:NONE">The total is 7.</p><p>The end, at last.</p></article>`;
+    assert.deepEqual(await read(html, "text/html"), ["", `${words}\nThe end, at last.`]);
+  });
+
+  it("EV11: an inline style hides by display and visibility, however it is written", () => {
+    for (const style of [
+      "display:none",
+      "DISPLAY : NONE",
+      "display:none!important",
+      "display: none ! important ;",
+      "color:red;\n\tdisplay:none;",
+      "visibility:hidden",
+      "visibility: collapse",
+      "display:/* not */none",
+      "/*;*/display:none",
+      "d\\69splay:none",
+      "display:n\\6f ne",
+      "dis\\play:none",
+      'content:";";display:none',
+      "content:'\\'';display:none",
+    ])
+      assert.ok(hides(style), style);
+    for (const style of [
+      "",
+      "display:block",
+      "display:nonesuch",
+      "display:none of it",
+      "no-display:none",
+      "--display:none",
+      "visibility:visible",
+      "overflow:hidden",
+      "dis/**/play:none",
+      "/* display:none */",
+      "/* ;display:none;",
+      'content:";display:none;"',
+      "content:';display:none;\\';display:none;'",
+      "background:url(a.png?display:none)",
+      "display\\3anone",
+      "font-size:0",
+    ])
+      assert.ok(!hides(style), style);
+  });
 
   for (const [what, body, mediaType, text] of [
     ["the header's charset", Uint8Array.of(0xe9), "text/plain; charset=iso-8859-1", "é"],
