@@ -56,7 +56,8 @@ function treeOf(html: string): Tree {
 }
 
 function removeHiddenIn(element: TreeElement): void {
-  for (const child of [...element.children])
+  const children = [...element.children];
+  for (const child of children)
     if (isHidden(child)) child.remove();
     else removeHiddenIn(child);
 }

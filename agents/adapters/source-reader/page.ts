@@ -188,6 +188,11 @@ function discard(body: Readable): void {
 const TLS_CODE =
   /^(?:CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_CA|EPROTO$)/;
 
+/** Codes of answers that are no HTTP; an assertion of undici's fails at a status below 100. */
+const NO_HTTP_CODE = /^(?:HPE_|HTTPParserError$|ERR_ASSERTION$|UND_ERR_(?:R|INVALID))/;
+/** What undici says, without a code of its own, of status 100 and 101, for which it did not ask. */
+const NO_HTTP_MESSAGE = /^bad (?:response|upgrade)$/;
+
 /** EV12: the reason of an error that undici, the resolver or the system gives. */
 function connectionError(error: unknown): ReadingError {
   const codes = [error, error instanceof Error ? error.cause : undefined].flatMap((one) => {
@@ -199,7 +204,7 @@ function connectionError(error: unknown): ReadingError {
   if (codes.some((one) => TLS_CODE.test(one)))
     return new ReadingError("tls", `the server's certificate fails (${code})`);
   if (code === "UND_ERR_HEADERS_OVERFLOW") return new ReadingError("too-large", "the headers are too long");
-  if (/^(?:HPE_|HTTPParserError$|UND_ERR_(?:R|INVALID))/.test(code))
+  if (NO_HTTP_CODE.test(code) || NO_HTTP_MESSAGE.test(messageOf(error)))
     return new ReadingError("server-error", `no HTTP (${code})`);
   if (/TIMEOUT/.test(code)) return new ReadingError("timeout", `the server does not answer in time (${code})`);
   return new ReadingError("unreachable", `the connection fails (${code})`);
