@@ -37,6 +37,8 @@ function deflated(bytes: number): Buffer {
   return Buffer.concat([Buffer.of(0x78, 0x9c), ...blocks]);
 }
 
+const attributes = (count: number): string => Array.from({ length: count }, (_, at) => `a${at}=1`).join(" ");
+
 const pages: Readonly<Record<string, (response: ServerResponse) => void>> = {
   "/small": (response) => response.writeHead(200, HTML).end("<p>small</p>"),
   "/gzip": (response) =>
@@ -53,8 +55,8 @@ const pages: Readonly<Record<string, (response: ServerResponse) => void>> = {
   "/tags": (response) => endless(response.writeHead(200, HTML), Buffer.alloc(65_536, "<div>")),
   "/deep": (response) => response.writeHead(200, HTML).end("<div>".repeat(FULL / 5)),
   "/unclosed": (response) => response.writeHead(200, HTML).end("<".repeat(FULL)),
-  "/attributes": (response) =>
-    response.writeHead(200, HTML).end(`<p ${Array.from({ length: FULL / 10 }, (_, at) => `a${at}=1`).join(" ")}>x</p>`),
+  "/attributes": (response) => response.writeHead(200, HTML).end(`<p ${attributes(FULL / 10)}>x</p>`),
+  "/most-attributes": (response) => response.writeHead(200, HTML).end(`<p ${attributes(50_000)}>x</p>`),
   "/words": (response) => response.writeHead(200, HTML).end(`<p>${"word ".repeat(FULL / 5)}</p>`),
   "/marks": (response) =>
     response.writeHead(200, { "content-type": "text/plain" }).end(`q${"\u0301\u0323".repeat(FULL / 4)}`),
@@ -91,6 +93,7 @@ describe("memory of reading", () => {
     ["/deep", "too-large"],
     ["/unclosed", "too-large"],
     ["/attributes", "too-large"],
+    ["/most-attributes", "read"],
     ["/words", "read"],
     ["/marks", "read"],
     ["/brackets", "too-large"],

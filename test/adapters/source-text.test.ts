@@ -8,6 +8,7 @@ import fc from "fast-check";
 import { extract } from "../../agents/adapters/source-reader/extract.ts";
 import { failureOfThread } from "../../agents/adapters/source-reader/extract-thread.ts";
 import { EXTRACTORS, extractorFor } from "../../agents/adapters/source-reader/extraction.ts";
+import { readHtml } from "../../agents/adapters/source-reader/html.ts";
 import { hides } from "../../agents/adapters/source-reader/inline-style.ts";
 import { readJson } from "../../agents/adapters/source-reader/json-text.ts";
 import { ReadingError } from "../../agents/adapters/source-reader/failure.ts";
@@ -28,6 +29,16 @@ async function read(
     (port) => readOnce(`https://pages.test/${pointer}`, configFor(port, { timeoutMs })),
   );
   return reading.kind === "read" ? [reading.snapshot.title, reading.snapshot.text] : reading.reason;
+}
+
+/** How making a text ends. */
+function reasonIn(make: () => unknown): string {
+  try {
+    make();
+    return "read";
+  } catch (error) {
+    return error instanceof ReadingError ? error.reason : String(error);
+  }
 }
 
 describe("the text of a body", () => {
@@ -195,19 +206,25 @@ describe("the text of a body", () => {
   });
 
   it("EV14: JSON that is too deep or has too many values is refused before it is parsed", () => {
-    const reasonOf = (text: string): string => {
-      try {
-        readJson(text, null);
-        return "read";
-      } catch (error) {
-        return error instanceof ReadingError ? error.reason : String(error);
-      }
-    };
+    const reasonOf = (text: string): string => reasonIn(() => readJson(text, null));
     assert.equal(reasonOf("[".repeat(128) + "]".repeat(128)), "read");
     assert.equal(reasonOf("[".repeat(129) + "]".repeat(129)), "too-large");
     assert.equal(reasonOf(`[${"0,".repeat(199_998)}0]`), "read");
     assert.equal(reasonOf(`[${"0,".repeat(200_000)}0]`), "too-large");
     assert.equal(reasonOf(JSON.stringify(["[".repeat(500), `\\"${"{".repeat(500)}`, ",".repeat(300_000)])), "read");
+  });
+
+  it("EV14: a page has at most 50,000 attributes", () => {
+    const page = (more: string): string =>
+      `${`<b ${Array.from({ length: 500 }, (_, at) => `a${at}`).join(" ")}>x</b>`.repeat(100)}<i${more}>y`;
+    assert.equal(
+      reasonIn(() => readHtml(page(""))),
+      "read",
+    );
+    assert.equal(
+      reasonIn(() => readHtml(page(" a"))),
+      "too-large",
+    );
   });
 
   it("EV11: a PDF gives its title and its words, page after page", async () => {

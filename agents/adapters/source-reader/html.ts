@@ -7,6 +7,7 @@ import { hides } from "./inline-style.ts";
 /** More than pages have; readability takes time that grows with the product of both. */
 const MAX_DEPTH = 128;
 const MAX_ELEMENTS = 20_000;
+const MAX_ATTRIBUTES = 50_000;
 /** Attributes, comments and pieces of text. */
 const MAX_PARTS = 100_000;
 /** Elements that end the line before and after them. */
@@ -82,7 +83,7 @@ function requireBounded(html: string): void {
   const refuse = (why: string): never => {
     throw new ReadingError("too-large", `the page ${why}`);
   };
-  let [depth, elements, parts] = [0, 0, 0];
+  let [depth, elements, attributes, parts] = [0, 0, 0, 0];
   const count = (): void => {
     parts += 1;
     if (parts > MAX_PARTS) refuse(`has more than ${MAX_PARTS} attributes, comments and pieces of text`);
@@ -97,7 +98,11 @@ function requireBounded(html: string): void {
     onclosetag() {
       depth -= 1;
     },
-    onattribute: count,
+    onattribute() {
+      attributes += 1;
+      if (attributes > MAX_ATTRIBUTES) refuse(`has more than ${MAX_ATTRIBUTES} attributes`);
+      count();
+    },
     ontext: count,
     oncomment: count,
   });
