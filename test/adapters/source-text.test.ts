@@ -54,13 +54,13 @@ describe("the text of a body", () => {
   it("EV10: each media type of text has its extractor, and others have none", () => {
     for (const [kind, types] of Object.entries({
       html: ["text/html", "application/xhtml+xml"],
-      json: ["application/json", "application/ld+json"],
+      json: ["application/json", "text/json", "application/ld+json"],
       pdf: ["application/pdf"],
       plain: ["text/plain", "text/csv", "text/markdown", "application/xml", "application/rss+xml"],
     }))
-      for (const type of types) assert.equal(extractorFor(type), kind, type);
+      for (const type of types) assert.equal(extractorFor(type, false), kind, type);
     for (const type of ["image/png", "application/octet-stream", "application/zip", "video/mp4"])
-      assert.equal(extractorFor(type), null, type);
+      for (const hasPointer of [false, true]) assert.equal(extractorFor(type, hasPointer), null, type);
   });
 
   it("EV11: of a page, the words that it shows, blocks on lines of their own", async () => {
@@ -189,6 +189,17 @@ describe("the text of a body", () => {
       const body = '{"price":1.50,"name":"a \\"b\\"","list":[0,{"x":[]}],"a/b":{"~":true},"":"empty key","none":null}';
       assert.deepEqual(await read(body, "application/json", { pointer }), text === null ? "no-such-value" : ["", text]);
     });
+
+  it("EV3, EV10: with a pointer plain text is read as JSON, and without one as it is", async () => {
+    const body = '{ "price": 1.50 }';
+    const pointer = "#/price";
+    assert.deepEqual(await read(body, "text/plain; charset=utf-8", { pointer }), ["", "1.50"]);
+    assert.deepEqual(await read(body, "text/plain"), ["", body]);
+    assert.equal(await read("price: 1.50", "text/plain", { pointer }), "undecodable");
+    assert.deepEqual(await read(body, "text/json", { pointer }), ["", "1.50"]);
+    assert.deepEqual(await read(body, "text/json"), ["", '{"price":1.50}']);
+    assert.equal(await read(body, "text/csv", { pointer }), "no-such-value");
+  });
 
   it("EV11: a pointer into a page that is no JSON reads nothing", async () => {
     assert.equal(await read("<p>5", "text/html", { pointer: "#/a" }), "no-such-value");

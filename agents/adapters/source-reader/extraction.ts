@@ -11,10 +11,13 @@ export const EXTRACTORS = {
 
 export type ExtractorKind = keyof typeof EXTRACTORS;
 
-/** EV10: null for a media type that is no text. */
-export function extractorFor(mediaType: string): ExtractorKind | null {
+const JSON_TYPES: ReadonlySet<string> = new Set(["application/json", "text/json"]);
+
+/** EV10: null for a media type that is no text. A pointer makes JSON of plain text: hosts of raw files call every file that. */
+export function extractorFor(mediaType: string, hasPointer: boolean): ExtractorKind | null {
   if (mediaType === "text/html" || mediaType === "application/xhtml+xml") return "html";
-  if (mediaType === "application/json" || /^[a-z]+\/[^/]+\+json$/.test(mediaType)) return "json";
+  if (JSON_TYPES.has(mediaType) || (hasPointer && mediaType === "text/plain")) return "json";
+  if (/^[a-z]+\/[^/]+\+json$/.test(mediaType)) return "json";
   if (mediaType === "application/pdf") return "pdf";
   const isText = mediaType.startsWith("text/") || mediaType === "application/xml" || mediaType.endsWith("+xml");
   return isText ? "plain" : null;
