@@ -7,19 +7,26 @@ const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** Reads a body of at most `maxBytes`. For a longer one it stops and throws what `refuse` returns. */
 export async function boundedBody(response: Response, maxBytes: number, refuse: () => Error): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
+  return gathered(boundedChunks(response, maxBytes, refuse));
+}
+
+const FIRST_ROOM = 4096;
+
+/** Copies chunks into one piece of memory that grows: a chunk of one byte, kept, keeps the whole buffer that it came in. */
+export async function gathered(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  let room = new Uint8Array(FIRST_ROOM);
   let length = 0;
-  for await (const chunk of boundedChunks(response, maxBytes, refuse)) {
-    chunks.push(chunk);
-    length += chunk.length;
+  for await (const chunk of chunks) {
+    const needed = length + chunk.length;
+    if (needed > room.length) {
+      const larger = new Uint8Array(Math.max(2 * room.length, needed));
+      larger.set(room.subarray(0, length));
+      room = larger;
+    }
+    room.set(chunk, length);
+    length = needed;
   }
-  const whole = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, at);
-    at += chunk.length;
-  }
-  return whole;
+  return room.slice(0, length);
 }
 
 /** Reads a body as `boundedBody` does, as UTF-8. */

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
+import type { Writable } from "node:stream";
 import { describe, it, type TestContext } from "node:test";
 import { promisify } from "node:util";
 import { constants, deflateRawSync, gzipSync } from "node:zlib";
@@ -16,12 +17,12 @@ const JSON_TYPE = { "content-type": "application/json" };
 /** As long as a body may be. */
 const FULL = 4_900_000;
 
-function endless(response: ServerResponse, headers: Readonly<Record<string, string>>, chunk: Uint8Array): void {
-  response.writeHead(200, headers);
+/** Sends a chunk for as long as anybody reads. */
+function endless(stream: Writable, chunk: Uint8Array): void {
   const more = (): void => {
-    while (!response.destroyed && response.write(chunk));
+    while (!stream.destroyed && stream.write(chunk));
   };
-  response.on("drain", more);
+  stream.on("drain", more);
   more();
 }
 
@@ -36,16 +37,26 @@ function deflated(bytes: number): Buffer {
   return Buffer.concat([Buffer.of(0x78, 0x9c), ...blocks]);
 }
 
+const attributes = (count: number): string => Array.from({ length: count }, (_, at) => `a${at}=1`).join(" ");
+
 const pages: Readonly<Record<string, (response: ServerResponse) => void>> = {
   "/small": (response) => response.writeHead(200, HTML).end("<p>small</p>"),
   "/gzip": (response) =>
-    endless(response, { ...HTML, "content-encoding": "gzip" }, gzipSync(Buffer.alloc(10_000_000, "<p>"))),
-  "/endless": (response) => endless(response, HTML, Buffer.alloc(65_536, "a")),
-  "/tags": (response) => endless(response, HTML, Buffer.alloc(65_536, "<div>")),
+    endless(
+      response.writeHead(200, { ...HTML, "content-encoding": "gzip" }),
+      gzipSync(Buffer.alloc(10_000_000, "<p>")),
+    ),
+  "/endless": (response) => endless(response.writeHead(200, HTML), Buffer.alloc(65_536, "a")),
+  "/extensions": ({ socket }) => {
+    assert.ok(socket !== null);
+    socket.write("HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ntransfer-encoding: chunked\r\n\r\n");
+    endless(socket, Buffer.from(`1;${"x".repeat(15_000)}\r\na\r\n`.repeat(4)));
+  },
+  "/tags": (response) => endless(response.writeHead(200, HTML), Buffer.alloc(65_536, "<div>")),
   "/deep": (response) => response.writeHead(200, HTML).end("<div>".repeat(FULL / 5)),
   "/unclosed": (response) => response.writeHead(200, HTML).end("<".repeat(FULL)),
-  "/attributes": (response) =>
-    response.writeHead(200, HTML).end(`<p ${Array.from({ length: FULL / 10 }, (_, at) => `a${at}=1`).join(" ")}>x</p>`),
+  "/attributes": (response) => response.writeHead(200, HTML).end(`<p ${attributes(FULL / 10)}>x</p>`),
+  "/most-attributes": (response) => response.writeHead(200, HTML).end(`<p ${attributes(50_000)}>x</p>`),
   "/words": (response) => response.writeHead(200, HTML).end(`<p>${"word ".repeat(FULL / 5)}</p>`),
   "/marks": (response) =>
     response.writeHead(200, { "content-type": "text/plain" }).end(`q${"\u0301\u0323".repeat(FULL / 4)}`),
@@ -77,10 +88,12 @@ describe("memory of reading", () => {
   for (const [path, result] of [
     ["/gzip", "too-large"],
     ["/endless", "too-large"],
+    ["/extensions", "too-large"],
     ["/tags", "too-large"],
     ["/deep", "too-large"],
     ["/unclosed", "too-large"],
     ["/attributes", "too-large"],
+    ["/most-attributes", "read"],
     ["/words", "read"],
     ["/marks", "read"],
     ["/brackets", "too-large"],

@@ -23,6 +23,12 @@ const redirect =
   (_, response) => {
     response.writeHead(302, { location }).end();
   };
+/** Answers with a status and an upgrade. */
+const statusLine =
+  (status: string): Handler =>
+  ({ socket }) => {
+    socket.end(`HTTP/1.1 ${status}\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n`);
+  };
 /** Sends a chunk for as long as anybody reads. */
 const endless =
   (chunk: Uint8Array, headers: Readonly<Record<string, string>>): Handler =>
@@ -209,6 +215,9 @@ describe("reading a page", () => {
     ["a status 206", (_, response) => void response.writeHead(206, TEXT).end("x"), "server-error"],
     ["a redirect without a place", (_, response) => void response.writeHead(302).end(), "server-error"],
     ["no HTTP", (request) => void request.socket.end("hello\r\n\r\n"), "server-error"],
+    ["status 099", statusLine("099 None"), "server-error"],
+    ["status 100", statusLine("100 Continue"), "server-error"],
+    ["status 101", statusLine("101 Switching Protocols"), "server-error"],
     ["a connection that breaks", (request) => void request.socket.destroy(), "unreachable"],
     [
       "a body that breaks off",

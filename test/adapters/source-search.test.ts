@@ -232,6 +232,11 @@ describe("a search by an operator's tool", () => {
       await gone(mark);
     });
 
+  for (const mode of ["nothing", "another"])
+    it(`EV16: a server that answers ${mode} ends as timeout: what it says answers nothing that was asked`, async () => {
+      assert.equal((await failureOf(stdio([mode], {}, 1000)))[0], "timeout");
+    });
+
   it("EV16: a search that its caller gives up ends its server", async () => {
     const mark = `mark-abort-${process.pid}`;
     const reader = await openSourceReader({ config: stdio(["hang", mark]), store });

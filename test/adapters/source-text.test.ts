@@ -8,6 +8,8 @@ import fc from "fast-check";
 import { extract } from "../../agents/adapters/source-reader/extract.ts";
 import { failureOfThread } from "../../agents/adapters/source-reader/extract-thread.ts";
 import { EXTRACTORS, extractorFor } from "../../agents/adapters/source-reader/extraction.ts";
+import { readHtml } from "../../agents/adapters/source-reader/html.ts";
+import { hides } from "../../agents/adapters/source-reader/inline-style.ts";
 import { readJson } from "../../agents/adapters/source-reader/json-text.ts";
 import { ReadingError } from "../../agents/adapters/source-reader/failure.ts";
 import { version as pdfjs } from "unpdf/pdfjs";
@@ -29,26 +31,36 @@ async function read(
   return reading.kind === "read" ? [reading.snapshot.title, reading.snapshot.text] : reading.reason;
 }
 
+/** How making a text ends. */
+function reasonIn(make: () => unknown): string {
+  try {
+    make();
+    return "read";
+  } catch (error) {
+    return error instanceof ReadingError ? error.reason : String(error);
+  }
+}
+
 describe("the text of a body", () => {
   it("EV10: the extractors name the versions that are installed", () => {
     const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
       readonly dependencies: Readonly<Record<string, string>>;
     };
     const { "@mozilla/readability": readability, linkedom } = dependencies;
-    assert.equal(EXTRACTORS.html.version, `${readability}+linkedom.${linkedom}`);
+    assert.equal(EXTRACTORS.html.version, `${readability}+linkedom.${linkedom}+2`);
     assert.equal(EXTRACTORS.pdf.version, pdfjs);
   });
 
   it("EV10: each media type of text has its extractor, and others have none", () => {
     for (const [kind, types] of Object.entries({
       html: ["text/html", "application/xhtml+xml"],
-      json: ["application/json", "application/ld+json"],
+      json: ["application/json", "text/json", "application/ld+json"],
       pdf: ["application/pdf"],
       plain: ["text/plain", "text/csv", "text/markdown", "application/xml", "application/rss+xml"],
     }))
-      for (const type of types) assert.equal(extractorFor(type), kind, type);
+      for (const type of types) assert.equal(extractorFor(type, false), kind, type);
     for (const type of ["image/png", "application/octet-stream", "application/zip", "video/mp4"])
-      assert.equal(extractorFor(type), null, type);
+      for (const hasPointer of [false, true]) assert.equal(extractorFor(type, hasPointer), null, type);
   });
 
   it("EV11: of a page, the words that it shows, blocks on lines of their own", async () => {
@@ -70,10 +82,61 @@ describe("the text of a body", () => {
     ["<svg><text>drawn</text></svg><p>shown", "shown"],
     ["<frameset><frame src=x></frameset>", ""],
     ["<ul><li>x<li>y</ul>", "x\ny"],
+    ['<p>one<b style="DISPLAY : NONE">not</b> two<p Style="visibility: hidden">not<p>three', "one two\nthree"],
+    ['<div style="display:none!important">not</div>', ""],
+    ["<div HIDDEN>not</div>", ""],
+    ['<body style="display:none"><p>not</body>', ""],
+    ['<html style="visibility:hidden"><body><p>not</body></html>', ""],
+    ["<style>p { display: none }</style><p>no style sheet counts", "no style sheet counts"],
   ] as const)
     it(`EV11: the page ${JSON.stringify(html)} shows ${JSON.stringify(text)}`, async () => {
       assert.deepEqual(await read(html, "text/html"), ["", text]);
     });
+
+  it("EV11: a long article is without what its styles hide", async () => {
+    const words = "Long words here, and there. ".repeat(20).trim();
+    const html = `<article><p>${words}</p><p style="DISPLAY:NONE">The total is 7.</p><p>The end, at last.</p></article>`;
+    assert.deepEqual(await read(html, "text/html"), ["", `${words}\nThe end, at last.`]);
+  });
+
+  it("EV11: an inline style hides by display and visibility, however it is written", () => {
+    for (const style of [
+      "display:none",
+      "DISPLAY : NONE",
+      "display:none!important",
+      "display: none ! important ;",
+      "color:red;\n\tdisplay:none;",
+      "visibility:hidden",
+      "visibility: collapse",
+      "display:/* not */none",
+      "/*;*/display:none",
+      "d\\69splay:none",
+      "display:n\\6f ne",
+      "dis\\play:none",
+      'content:";";display:none',
+      "content:'\\'';display:none",
+    ])
+      assert.ok(hides(style), style);
+    for (const style of [
+      "",
+      "display:block",
+      "display:nonesuch",
+      "display:none of it",
+      "no-display:none",
+      "--display:none",
+      "visibility:visible",
+      "overflow:hidden",
+      "dis/**/play:none",
+      "/* display:none */",
+      "/* ;display:none;",
+      'content:";display:none;"',
+      "content:';display:none;\\';display:none;'",
+      "background:url(a.png?display:none)",
+      "display\\3anone",
+      "font-size:0",
+    ])
+      assert.ok(!hides(style), style);
+  });
 
   for (const [what, body, mediaType, text] of [
     ["the header's charset", Uint8Array.of(0xe9), "text/plain; charset=iso-8859-1", "é"],
@@ -127,6 +190,17 @@ describe("the text of a body", () => {
       assert.deepEqual(await read(body, "application/json", { pointer }), text === null ? "no-such-value" : ["", text]);
     });
 
+  it("EV3, EV10: with a pointer plain text is read as JSON, and without one as it is", async () => {
+    const body = '{ "price": 1.50 }';
+    const pointer = "#/price";
+    assert.deepEqual(await read(body, "text/plain; charset=utf-8", { pointer }), ["", "1.50"]);
+    assert.deepEqual(await read(body, "text/plain"), ["", body]);
+    assert.equal(await read("price: 1.50", "text/plain", { pointer }), "undecodable");
+    assert.deepEqual(await read(body, "text/json", { pointer }), ["", "1.50"]);
+    assert.deepEqual(await read(body, "text/json"), ["", '{"price":1.50}']);
+    assert.equal(await read(body, "text/csv", { pointer }), "no-such-value");
+  });
+
   it("EV11: a pointer into a page that is no JSON reads nothing", async () => {
     assert.equal(await read("<p>5", "text/html", { pointer: "#/a" }), "no-such-value");
   });
@@ -143,19 +217,25 @@ describe("the text of a body", () => {
   });
 
   it("EV14: JSON that is too deep or has too many values is refused before it is parsed", () => {
-    const reasonOf = (text: string): string => {
-      try {
-        readJson(text, null);
-        return "read";
-      } catch (error) {
-        return error instanceof ReadingError ? error.reason : String(error);
-      }
-    };
+    const reasonOf = (text: string): string => reasonIn(() => readJson(text, null));
     assert.equal(reasonOf("[".repeat(128) + "]".repeat(128)), "read");
     assert.equal(reasonOf("[".repeat(129) + "]".repeat(129)), "too-large");
     assert.equal(reasonOf(`[${"0,".repeat(199_998)}0]`), "read");
     assert.equal(reasonOf(`[${"0,".repeat(200_000)}0]`), "too-large");
     assert.equal(reasonOf(JSON.stringify(["[".repeat(500), `\\"${"{".repeat(500)}`, ",".repeat(300_000)])), "read");
+  });
+
+  it("EV14: a page has at most 50,000 attributes", () => {
+    const page = (more: string): string =>
+      `${`<b ${Array.from({ length: 500 }, (_, at) => `a${at}`).join(" ")}>x</b>`.repeat(100)}<i${more}>y`;
+    assert.equal(
+      reasonIn(() => readHtml(page(""))),
+      "read",
+    );
+    assert.equal(
+      reasonIn(() => readHtml(page(" a"))),
+      "too-large",
+    );
   });
 
   it("EV11: a PDF gives its title and its words, page after page", async () => {

@@ -1,6 +1,7 @@
 import type { Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
+import { gathered } from "../http.ts";
 import { ReadingError } from "./failure.ts";
 
 /** EV5: one layer of these is taken off. */
@@ -21,27 +22,19 @@ export async function readBody(
   signal: AbortSignal,
 ): Promise<Uint8Array> {
   const name = encoding.trim().toLowerCase();
-  const chunks: Uint8Array[] = [];
-  const collect = async (source: AsyncIterable<Uint8Array>): Promise<void> => {
-    for await (const chunk of counted(source, maxBytes)) chunks.push(chunk);
-  };
-  if (name === "" || name === "identity") {
-    await pipeline(body, collect, { signal });
-    return Buffer.concat(chunks);
-  }
+  const collect = (source: AsyncIterable<Uint8Array>): Promise<Uint8Array> => gathered(counted(source, maxBytes));
+  if (name === "" || name === "identity") return pipeline(body, collect, { signal });
   const decoder = Object.hasOwn(DECODERS, name) ? DECODERS[name] : undefined;
   if (decoder === undefined)
     throw new ReadingError("undecodable", `the server compresses as ${JSON.stringify(name.slice(0, 40))}`);
   try {
-    await pipeline(body, (source: AsyncIterable<Uint8Array>) => counted(source, maxBytes), decoder(), collect, {
-      signal,
-    });
+    const compressed = (source: AsyncIterable<Uint8Array>) => counted(source, maxBytes);
+    return await pipeline(body, compressed, decoder(), collect, { signal });
   } catch (error) {
     const { code = "" } = error as NodeJS.ErrnoException;
     if (!/^(?:Z_|ERR__|ERR_BROTLI)/.test(code)) throw error;
     throw new ReadingError("undecodable", `the body is no ${name} (${code})`);
   }
-  return Buffer.concat(chunks);
 }
 
 async function* counted(source: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Uint8Array> {

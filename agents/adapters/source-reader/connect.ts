@@ -101,6 +101,23 @@ export function guardedConnector(
   };
 }
 
+/**
+ * EV5: connects as `connect` does, and ends a connection over which more bytes come than these. A body's bytes alone are no bound: a
+ * server may put any number of others around each, and before all of them.
+ */
+export function boundedConnector(connect: buildConnector.connector, maxBytes: number): buildConnector.connector {
+  return (options, callback) =>
+    connect(options, (...[error, socket]) => {
+      if (error !== null) return callback(error, null);
+      // The first listener: it ends the connection before anybody reads what is too much.
+      socket.on("readable", () => {
+        if (socket.bytesRead > maxBytes)
+          socket.destroy(new ReadingError("too-large", `more than ${maxBytes} bytes come in`));
+      });
+      return callback(null, socket);
+    });
+}
+
 /** EV6: one address that is not public is enough: the name's owner points it at somebody's network. */
 export function requirePublic(host: string, addresses: readonly string[]): void {
   const inner = addresses.find((address) => !isPublicAddress(address));

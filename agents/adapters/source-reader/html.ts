@@ -2,10 +2,12 @@ import { Readability } from "@mozilla/readability";
 import { Parser } from "htmlparser2";
 import { parseHTML } from "linkedom/worker";
 import { ReadingError } from "./failure.ts";
+import { hides } from "./inline-style.ts";
 
 /** More than pages have; readability takes time that grows with the product of both. */
 const MAX_DEPTH = 128;
 const MAX_ELEMENTS = 20_000;
+const MAX_ATTRIBUTES = 50_000;
 /** Attributes, comments and pieces of text. */
 const MAX_PARTS = 100_000;
 /** Elements that end the line before and after them. */
@@ -27,8 +29,12 @@ interface TreeNode {
   readonly nodeName: string;
   readonly textContent: string | null;
   readonly childNodes: ArrayLike<TreeNode>;
-  /** Elements have it. */
-  hasAttribute?(name: string): boolean;
+}
+
+interface TreeElement extends TreeNode {
+  readonly children: Iterable<TreeElement>;
+  readonly attributes: Iterable<{ readonly name: string; readonly value: string }>;
+  remove(): void;
 }
 
 /** EV11: the article of a page, as readability finds it, else all that the page shows. No script runs. */
@@ -36,13 +42,37 @@ export function readHtml(html: string): { readonly title: string; readonly text:
   requireBounded(html);
   const document = treeOf(html);
   const title = document.title;
+  const root = document.documentElement as TreeElement;
+  if (isHidden(root)) return { title, text: "" };
   const article = new Readability<TreeNode>(document, { serializer: (element) => element, charThreshold: 0 }).parse();
   if (article?.content) return { title: article.title ?? title, text: shownIn(article.content) };
   return { title, text: shownIn(treeOf(html).documentElement) };
 }
 
-/** The tree of a page, which may leave out the elements html and body. */
+/** The tree of a page without what it hides. */
 function treeOf(html: string): Tree {
+  const document = wholeTreeOf(html);
+  removeHiddenIn(document.documentElement as TreeElement);
+  return document;
+}
+
+function removeHiddenIn(element: TreeElement): void {
+  const children = [...element.children];
+  for (const child of children)
+    if (isHidden(child)) child.remove();
+    else removeHiddenIn(child);
+}
+
+/** The parser keeps the names of attributes as they are written. */
+function isHidden({ attributes }: TreeElement): boolean {
+  return [...attributes].some(({ name, value }) => {
+    const known = name.toLowerCase();
+    return known === "hidden" || (known === "style" && hides(value));
+  });
+}
+
+/** The tree of a page, which may leave out the elements html and body. */
+function wholeTreeOf(html: string): Tree {
   const { document } = parseHTML(html);
   if ((document.documentElement as TreeNode | null)?.nodeName === "HTML") return document;
   return parseHTML(`<html><head></head><body>${html}</body></html>`).document;
@@ -53,7 +83,7 @@ function requireBounded(html: string): void {
   const refuse = (why: string): never => {
     throw new ReadingError("too-large", `the page ${why}`);
   };
-  let [depth, elements, parts] = [0, 0, 0];
+  let [depth, elements, attributes, parts] = [0, 0, 0, 0];
   const count = (): void => {
     parts += 1;
     if (parts > MAX_PARTS) refuse(`has more than ${MAX_PARTS} attributes, comments and pieces of text`);
@@ -68,7 +98,11 @@ function requireBounded(html: string): void {
     onclosetag() {
       depth -= 1;
     },
-    onattribute: count,
+    onattribute() {
+      attributes += 1;
+      if (attributes > MAX_ATTRIBUTES) refuse(`has more than ${MAX_ATTRIBUTES} attributes`);
+      count();
+    },
     ontext: count,
     oncomment: count,
   });
@@ -79,7 +113,7 @@ function requireBounded(html: string): void {
 function shownIn(node: TreeNode): string {
   if (node.nodeType === TEXT) return (node.textContent ?? "").replaceAll(/\s+/g, " ");
   const name = node.nodeName.toLowerCase();
-  if (node.nodeType === ELEMENT && (UNSEEN.has(name) || node.hasAttribute?.("hidden") === true)) return "";
+  if (node.nodeType === ELEMENT && UNSEEN.has(name)) return "";
   const words = Array.from(node.childNodes, shownIn).join("");
   if (BLOCKS.has(name)) return `\n${words}\n`;
   return CELLS.has(name) ? ` ${words} ` : words;

@@ -1,12 +1,19 @@
 import { isIP } from "node:net";
 import type { Readable } from "node:stream";
 import { MIMEType } from "node:util";
-import { Agent, ProxyAgent, request, type Dispatcher } from "undici";
+import { Agent, Client, ProxyAgent, request, type buildConnector, type Dispatcher } from "undici";
 import { limits } from "../../core/limits.ts";
 import { messageOf } from "../../core/errors.ts";
 import { ACCEPTED_ENCODINGS, readBody } from "./body.ts";
 import type { SourcesConfig } from "./config.ts";
-import { guardedConnector, requirePublic, systemDialler, type Dialler, type FixedPlace } from "./connect.ts";
+import {
+  boundedConnector,
+  guardedConnector,
+  requirePublic,
+  systemDialler,
+  type Dialler,
+  type FixedPlace,
+} from "./connect.ts";
 import { ReadingError } from "./failure.ts";
 
 /** What a server sent for a page. */
@@ -43,17 +50,18 @@ const VERIFIED = { requestTls: { rejectUnauthorized: true }, proxyTls: { rejectU
 
 /** EV5, EV6: fetches a page, with connections of its own that end with it. Throws a ReadingError, or the signal's reason. */
 export async function fetchPage(url: string, options: PageOptions, signal: AbortSignal): Promise<Page> {
-  const { timeoutMs } = options.config;
+  const { timeoutMs, maxBytes } = options.config;
   const inTime = AbortSignal.timeout(timeoutMs);
   const ended = AbortSignal.any([signal, inTime]);
+  const connect = guardedConnector(options.dialler ?? systemDialler, options.hosts, timeoutMs);
   const direct = new Agent({
-    connect: guardedConnector(options.dialler ?? systemDialler, options.hosts, timeoutMs),
+    connect: boundedConnector(connect, mostOfWire(maxBytes)),
     connections: 1,
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
   });
   const { proxyUrl } = options.config;
-  const proxied = proxyUrl === undefined ? direct : new ProxyAgent({ uri: proxyUrl, ...VERIFIED });
+  const proxied = proxyUrl === undefined ? direct : proxyAgent(proxyUrl, maxBytes);
   try {
     return await follow(url, options, (host) => (options.hosts.has(host) ? direct : proxied), ended);
   } catch (error) {
@@ -63,6 +71,20 @@ export async function fetchPage(url: string, options: PageOptions, signal: Abort
   } finally {
     await Promise.all([...new Set([direct, proxied])].map((agent) => agent.destroy()));
   }
+}
+
+/** EV5: most bytes that come in over one connection, for a body of so many: twice as many, and room for headers. */
+function mostOfWire(maxBytes: number): number {
+  return 2 * maxBytes + 65_536;
+}
+
+/** EV5, EV6: what goes through the tunnel of a proxy is bounded as what comes directly. */
+function proxyAgent(uri: string, maxBytes: number): ProxyAgent {
+  const factory = (origin: URL, options: object): Dispatcher => {
+    const { connect } = options as { readonly connect: buildConnector.connector };
+    return new Client(origin, { ...options, connect: boundedConnector(connect, mostOfWire(maxBytes)) });
+  };
+  return new ProxyAgent({ uri, factory, ...VERIFIED });
 }
 
 async function follow(
@@ -166,6 +188,11 @@ function discard(body: Readable): void {
 const TLS_CODE =
   /^(?:CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_CA|EPROTO$)/;
 
+/** Codes of answers that are no HTTP; an assertion of undici's fails at a status below 100. */
+const NO_HTTP_CODE = /^(?:HPE_|HTTPParserError$|ERR_ASSERTION$|UND_ERR_(?:R|INVALID))/;
+/** What undici says, without a code of its own, of status 100 and 101, for which it did not ask. */
+const NO_HTTP_MESSAGE = /^bad (?:response|upgrade)$/;
+
 /** EV12: the reason of an error that undici, the resolver or the system gives. */
 function connectionError(error: unknown): ReadingError {
   const codes = [error, error instanceof Error ? error.cause : undefined].flatMap((one) => {
@@ -177,7 +204,7 @@ function connectionError(error: unknown): ReadingError {
   if (codes.some((one) => TLS_CODE.test(one)))
     return new ReadingError("tls", `the server's certificate fails (${code})`);
   if (code === "UND_ERR_HEADERS_OVERFLOW") return new ReadingError("too-large", "the headers are too long");
-  if (/^(?:HPE_|HTTPParserError$|UND_ERR_(?:R|INVALID))/.test(code))
+  if (NO_HTTP_CODE.test(code) || NO_HTTP_MESSAGE.test(messageOf(error)))
     return new ReadingError("server-error", `no HTTP (${code})`);
   if (/TIMEOUT/.test(code)) return new ReadingError("timeout", `the server does not answer in time (${code})`);
   return new ReadingError("unreachable", `the connection fails (${code})`);

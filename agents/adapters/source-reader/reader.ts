@@ -44,7 +44,7 @@ export async function openSourceReader(options: ReaderOptions): Promise<SourceRe
     const { fetchPage } = await import("./page.ts");
     const page = await fetchPage(source.url, { config, hosts, ...(dialler !== undefined && { dialler }) }, signal);
     const { finalUrl, status, mediaType, charset, body } = page;
-    const kind = extractorFor(mediaType);
+    const kind = extractorFor(mediaType, source.pointer !== null);
     if (kind === null) throw new ReadingError("not-text", `the media type ${mediaType} is no text`);
     const job = { kind, body, charset, pointer: source.pointer };
     const made = await extractions.run(source.host, signal, () => extract(job, config.timeoutMs, signal));
