@@ -130,6 +130,10 @@ async function start(options: DevOptions, cleanups: (() => Promise<void>)[]): Pr
   const kept = await readKept(directory);
   const { agents: count, liar } = agreed(options, kept, directory);
   const ports = await portsFrom(options.port, count);
+  const orDamaged = (what: string) => (error: unknown) => {
+    if (kept === null || signal.aborted) throw error;
+    throw invalid(directory, `${what} (${messageOf(error)}); remove the folder`);
+  };
 
   if (kept === null && !(await areFresh(Object.values(contracts), "default")))
     progress("compiling the contracts (first run only), which may take minutes");
@@ -138,19 +142,12 @@ async function start(options: DevOptions, cleanups: (() => Promise<void>)[]): Pr
     blockTimeSeconds: options.blockTimeSeconds,
     port: options.port,
     ...(options.directory === null ? {} : { stateFile: join(directory, STATE_FILE) }),
-  }).catch((error: unknown) => {
-    if (kept === null || signal.aborted) throw error;
-    throw invalid(directory, `its chain does not go on from ${STATE_FILE} (${messageOf(error)}); remove the folder`);
-  });
+  }).catch(orDamaged(`its chain does not go on from ${STATE_FILE}`));
   cleanups.push(() => chain.stop());
   const { epochBlocks } = model.pace;
   const world = await (kept === null
     ? deployWorld(chain, directory, { epochBlocks })
-    : reopenWorld(chain, directory).catch((error: unknown) => {
-        if (signal.aborted) throw error;
-        const file = deploymentFileIn("");
-        throw invalid(directory, `${file} names no contracts of its chain (${messageOf(error)}); remove the folder`);
-      }));
+    : reopenWorld(chain, directory).catch(orDamaged(`${deploymentFileIn("")} names no contracts of its chain`)));
   signal.throwIfAborted();
 
   progress(`the chain is at ${chain.rpcUrl}; starting ${count} agents with the model ${model.name}`);
@@ -166,10 +163,7 @@ async function start(options: DevOptions, cleanups: (() => Promise<void>)[]): Pr
     known: kept !== null,
     signal,
     progress,
-  }).catch((error: unknown) => {
-    if (kept === null || signal.aborted) throw error;
-    throw invalid(directory, `one of its agents is damaged (${messageOf(error)}); remove the folder`);
-  });
+  }).catch(orDamaged("one of its agents is damaged"));
   cleanups.push(() => running.stop());
   const asker = await openAsker(world, directory, kept !== null);
   if (kept === null) {
