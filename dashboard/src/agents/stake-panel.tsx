@@ -149,6 +149,15 @@ function Staked({ agentId, account: { address }, terms }: Props): ReactElement {
       <p className="soft small">
         Unbonding takes {seconds(terms.unbondingDelaySeconds)}. Until then the stake can still be slashed for what the
         agent did.
+        {position.unbonding > 0n && position.shares > 0n && (
+          <>
+            {" "}
+            <strong>
+              If you unbond all now, the {amount(position.unbonding, decimals, symbol)} that unbond already begin anew
+              {isWithdrawable(position, now) && ": withdraw them first"}.
+            </strong>
+          </>
+        )}
       </p>
       <p role="status">{doing.isSending ? "Waiting for the wallet and the chain…" : done.says}</p>
       <SendTrouble error={doing.error} />
