@@ -1,4 +1,4 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery, useQueryClient, type InfiniteData } from "@tanstack/react-query";
 import { useDeferredValue, useState, type ReactElement } from "react";
 import { Link } from "wouter";
 import { PROTOCOL_CODES, type HistoryPage as Told, type ProtocolId } from "../../../sdk/src/index.ts";
@@ -13,6 +13,8 @@ import { RequestList } from "./request-list.tsx";
 const PAGE = 100;
 const STATUSES: readonly PastStatus[] = ["requested", "decided", "hung", "unanswerable", "tooEarly", "refunded"];
 const ANY = "";
+/** Time between two looks at what is new. */
+const LOOK_MS = 15_000;
 
 /** All requests, the newest first. */
 export function HistoryPage(): ReactElement {
@@ -21,18 +23,38 @@ export function HistoryPage(): ReactElement {
   const [protocol, setProtocol] = useState<ProtocolId | typeof ANY>(ANY);
   const [text, setText] = useState("");
   const wanted = useDeferredValue(text.trim().toLowerCase());
+  const queryKey = ["history", settings, status, protocol];
+  const read = (cursor: string | null, signal: AbortSignal): Promise<Told> =>
+    conclave.history({
+      limit: PAGE,
+      signal,
+      ...(cursor !== null && { cursor }),
+      ...(status !== ANY && { statuses: [status] }),
+      ...(protocol !== ANY && { protocol }),
+    });
   const history = useInfiniteQuery({
-    queryKey: ["history", settings, status, protocol],
-    queryFn: ({ pageParam, signal }) =>
-      conclave.history({
-        limit: PAGE,
-        signal,
-        ...(pageParam !== null && { cursor: pageParam }),
-        ...(status !== ANY && { statuses: [status] }),
-        ...(protocol !== ANY && { protocol }),
-      }),
+    queryKey,
+    queryFn: ({ pageParam, signal }) => read(pageParam, signal),
     initialPageParam: null as string | null,
     getNextPageParam: ({ next }) => next,
+  });
+  const queries = useQueryClient();
+  // Only the first page is read again and again, however many are shown.
+  useQuery({
+    queryKey: ["newest", ...queryKey],
+    enabled: history.isSuccess && !history.isFetching,
+    initialData: null,
+    staleTime: Infinity,
+    gcTime: 0,
+    refetchInterval: LOOK_MS,
+    queryFn: async ({ signal }) => {
+      const [newest, { withNewest }] = await Promise.all([read(null, signal), import("./newest.ts")]);
+      const shown = queries.getQueryData<InfiniteData<Told, string | null>>(queryKey);
+      const next = shown === undefined ? null : withNewest(shown, newest);
+      if (next === null) void history.refetch();
+      else queries.setQueryData(queryKey, next);
+      return null;
+    },
   });
   const requests = (history.data?.pages ?? []).flatMap((page) => page.requests);
   const shown = wanted === "" ? requests : requests.filter((one) => isAbout(one, wanted));
@@ -67,7 +89,7 @@ export function HistoryPage(): ReactElement {
       </div>
       {!history.isFetchNextPageError && trouble}
       {history.data !== undefined && (
-        <Source told={history.data.pages.at(-1)} what="requests" proof="Open a decision to prove it." />
+        <Source told={history.data.pages[0]} what="requests" proof="Open a decision to prove it." />
       )}
       {history.isPending && <p className="loading">Reading the history…</p>}
       {history.data !== undefined && shown.length === 0 && more === null && (
