@@ -152,11 +152,11 @@ describe("page: long lists", () => {
     await page.evaluate(() => scrollTo(0, 1_500));
     const row = page.locator(`a[href$="/request/35"]`);
     await row.focus();
-    const before = await row.boundingBox();
+    const old = await row.boundingBox();
     requests.unshift(requestRow(63), requestRow(62, { question: `Is it ${"very ".repeat(40)} new?` }));
     await page.locator(`[aria-setsize="63"]`).first().waitFor();
-    const after = await row.boundingBox();
-    assert.ok(Math.abs((before?.y ?? 0) - (after?.y ?? 1_000)) < 2, `${before?.y} became ${after?.y}`);
+    const now = await row.boundingBox();
+    assert.ok(Math.abs((old?.y ?? 0) - (now?.y ?? 1_000)) < 2, `${old?.y} became ${now?.y}`);
     assert.equal(await row.evaluate((one) => one === document.activeElement), true);
   });
 

@@ -292,8 +292,8 @@ describe("page: faults", () => {
     await page.getByText("Who was slashed for it").click();
     await sees(page, "Nobody so far.");
     // An agent is slashed once in seven days.
-    const before = (await conclaveOf(world).faults()).faults.map(({ agentId }) => agentId);
-    const seat = decided.attempt.committee.findIndex(({ agentId }) => !before.includes(agentId));
+    const slashed = (await conclaveOf(world).faults()).faults.map(({ agentId }) => agentId);
+    const seat = decided.attempt.committee.findIndex(({ agentId }) => !slashed.includes(agentId));
     await world.chain.slash(decided, seat as SeatIndex);
     await sees(page, /signed two messages for one place in/);
     assert.equal(await page.getByText("Nobody so far.").count(), 0);

@@ -46,6 +46,7 @@ export function Prove({ requestId, onNamed }: Props): ReactElement {
   const { data: proof, isPending } = proving;
   const hasGateway = dashboard.settings.gateways.length > 0;
   const begin = (): void => {
+    if (isPending) return;
     setProgress(null);
     running.current = new AbortController();
     proving.mutate(running.current.signal);
@@ -57,7 +58,7 @@ export function Prove({ requestId, onNamed }: Props): ReactElement {
   return (
     <section className="card stack" aria-label="Proof">
       <div className="row">
-        <button type="button" className="primary" disabled={!hasGateway} {...lockedWhile(isPending, begin)}>
+        <button type="button" className="primary" disabled={!hasGateway} {...lockedWhile(isPending)} onClick={begin}>
           {isPending ? "Proving…" : "Prove"}
         </button>
         {isPending && (

@@ -63,19 +63,18 @@ function Connected({ account, onLeave }: ConnectedProps): ReactElement {
 
 interface Try {
   readonly open: () => Promise<Account | null>;
-  /** What an earlier one brings counts no more. */
-  readonly number: number;
+  /** Is aborted when the user does not wait for it any more. */
+  readonly left: AbortController;
 }
 
 /** The wallets that there are; also where something needs one. */
 export function WalletList({ onConnected }: { readonly onConnected?: () => void }): ReactElement {
   const { settings, setAccount } = useDashboard();
   const wallets = useBrowserWallets();
-  const tries = useRef(0);
   const connecting = useMutation({
     mutationFn: ({ open }: Try) => open(),
-    onSuccess: (account, { number }) => {
-      if (number !== tries.current) return;
+    onSuccess: (account, { left }) => {
+      if (left.signal.aborted) return;
       if (account !== null) onConnected?.();
       keepWallet(account);
       setAccount(account);
@@ -83,9 +82,9 @@ export function WalletList({ onConnected }: { readonly onConnected?: () => void 
   });
   const { isPending } = connecting;
   const opens = (open: Try["open"]) =>
-    lockedWhile(isPending, () => connecting.mutate({ open, number: ++tries.current }));
+    lockedWhile(isPending, () => connecting.mutate({ open, left: new AbortController() }));
   const giveUp = (): void => {
-    tries.current++;
+    connecting.variables?.left.abort();
     connecting.reset();
   };
   const isEmpty = wallets.length === 0 && settings.burnerKey === null;
