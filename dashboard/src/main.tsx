@@ -3,6 +3,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
 import { Boundary } from "./boundary.tsx";
+import { keepFocus } from "./shared/focus.ts";
 import { retryMs } from "./shared/trouble.tsx";
 import "./style.css";
 
@@ -19,6 +20,7 @@ const queries = new QueryClient({
   },
 });
 
+keepFocus();
 const root = document.querySelector("#root");
 if (root === null) throw new Error("index.html has no #root");
 createRoot(root).render(

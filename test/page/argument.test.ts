@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Ppm, SeatIndex } from "../../agents/core/types.ts";
-import { argumentIn } from "../../dashboard/src/decision/argument.ts";
+import { argumentIn, leadingAnswer, standingAnswers } from "../../dashboard/src/decision/argument.ts";
 import type { Transcript, TranscriptMessage } from "../../sdk/src/verify/index.ts";
 
 type Told = Transcript["argument"];
@@ -42,6 +42,17 @@ describe("page: the argument", () => {
         [3, 0],
       ],
     );
+  });
+
+  it("has statements and no leading answer where every seat only said why it gives none", () => {
+    const silences = [0, 1].map((seat) => ({
+      seat: seat as SeatIndex,
+      round: 0,
+      message: seat,
+      why: "I cannot tell.",
+    }));
+    const argument = argumentIn({ argument: { ...NOTHING, silences }, messages: [] });
+    assert.deepEqual([argument.statements.length, leadingAnswer(standingAnswers(argument))], [2, ""]);
   });
 
   it("puts the sides of an equivocation into one order, and says what they differ in", () => {

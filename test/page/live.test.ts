@@ -8,6 +8,7 @@ import { startLiveStreams, type LiveStreams } from "../../agents/adapters/live/l
 import { toldOfCertificate, toldOfMessage } from "../../agents/core/encoding/live-events.ts";
 import { decodeMessage } from "../../agents/core/encoding/transcript.ts";
 import type { Page } from "playwright-core";
+import { createTestClient, http } from "viem";
 import type { Message, Ppm, SeatIndex } from "../../agents/core/types.ts";
 import type { Decided } from "../../devnet/decided-chain.ts";
 import type { Conclave } from "../../sdk/src/index.ts";
@@ -16,6 +17,7 @@ import { conclaveOf, startDashboardWorld, type DashboardWorld } from "./world.ts
 
 const SHOTS = join(import.meta.dirname, "../../.cache/page");
 const [COMMIT, REVEAL] = [1, 2];
+const DAY = 86_400;
 
 let world: DashboardWorld;
 let conclave: Conclave;
@@ -108,6 +110,23 @@ describe("page: watching live", () => {
     await page.locator(".decided-answer").waitFor();
     await page.locator(".pane.is-agrees").nth(2).waitFor();
     assert.equal(await page.getByText("They have until").count(), 0);
+  });
+
+  it("SE8: says that the seed expires before the deadline, or after it, at the pace of the blocks", async (context) => {
+    const chain = createTestClient({ mode: "anvil", transport: http(world.rpcUrl) });
+    const asked = { question: "Is it early?", kind: "boolean", currency: "native", duration: 7 * DAY } as const;
+    const { requestId } = await conclave.ask(asked);
+    await chain.mine({ blocks: 20, interval: 12 });
+    const { stage } = await conclave.read(requestId);
+    assert.ok(stage.kind === "requested");
+    // The registry shows two epochs of 160 blocks.
+    const last = (stage.seedBlock / 160n + 2n) * 160n - 1n;
+    const { page } = await visit(context, world, { route: `/request/${requestId}` });
+    await sees(page, new RegExp(`^They have until the end of block ${last}, about .*: then their seed expires\\. `));
+    await chain.increaseTime({ seconds: 3 * DAY });
+    await chain.mine({ blocks: 1 });
+    await page.reload();
+    await sees(page, /^They have until [A-Z][a-z]+ \d+, \d+, [\d:]+\s[AP]M\. /);
   });
 
   it("finds a request whose cursor is of a chain before: a fresh local world counts from 1 again", async (context) => {

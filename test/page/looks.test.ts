@@ -143,6 +143,23 @@ describe("page: long lists", () => {
     assert.equal(asked, read + 1);
   });
 
+  it("shows what is new by itself, and moves nothing that is being read", async (context) => {
+    const requests = Array.from({ length: 60 }, (_, index) => requestRow(60 - index));
+    const { page } = await visit(context, world, subgraphOf(requests));
+    await page.getByRole("listitem").first().waitFor();
+    requests.unshift(requestRow(61, { question: "Is it new?" }));
+    await sees(page, "Is it new?");
+    await page.evaluate(() => scrollTo(0, 1_500));
+    const row = page.locator(`a[href$="/request/35"]`);
+    await row.focus();
+    const old = await row.boundingBox();
+    requests.unshift(requestRow(63), requestRow(62, { question: `Is it ${"very ".repeat(40)} new?` }));
+    await page.locator(`[aria-setsize="63"]`).first().waitFor();
+    const now = await row.boundingBox();
+    assert.ok(Math.abs((old?.y ?? 0) - (now?.y ?? 1_000)) < 2, `${old?.y} became ${now?.y}`);
+    assert.equal(await row.evaluate((one) => one === document.activeElement), true);
+  });
+
   it("says by how many blocks the subgraph is behind, and shows the chain's events while it is away", async (context) => {
     let isAway = false;
     const subgraph = subgraphOf([requestRow(1)], () => isAway);

@@ -359,11 +359,19 @@ describe("page: stake", () => {
     assert.equal((await conclave.position(2, world.accounts[0]?.address ?? "0x")).joining, 0n);
     await panel.getByRole("button", { name: "Unbond all" }).click();
     await panel.getByText(/2\.5 TEST until/).waitFor();
+    const again = panel.getByText(/^If you unbond all now/);
+    assert.equal(await again.count(), 0);
+    await panel.getByLabel("Amount of TEST").fill("1");
+    await panel.getByRole("button", { name: "Delegate" }).click();
+    await again.waitFor();
+    assert.equal(await again.innerText(), "If you unbond all now, the 2.5 TEST that unbond already begin anew.");
     const { unbondingDelaySeconds } = await conclave.terms();
     await chain.increaseTime({ seconds: unbondingDelaySeconds + 1 });
     await chain.mine({ blocks: 1 });
+    await panel.getByText(/that unbond already begin anew: withdraw them first\.$/).waitFor();
     await panel.getByRole("button", { name: "Withdraw" }).click();
-    await panel.getByText("0 TEST", { exact: true }).nth(1).waitFor();
+    await panel.getByText("0 TEST", { exact: true }).first().waitFor();
+    await again.waitFor({ state: "detached" });
     assert.equal((await conclave.position(2, world.accounts[0]?.address ?? "0x")).unbonding, 0n);
   });
 

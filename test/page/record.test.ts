@@ -11,7 +11,7 @@ import type { SeatIndex } from "../../agents/core/types.ts";
 import type { Decided } from "../../devnet/decided-chain.ts";
 import { evidenceRow, HASH, standing } from "../adapters/fixtures/subgraph-server.ts";
 import { sees, visit, type RpcCall } from "./visit.ts";
-import { startDashboardWorld, type DashboardWorld } from "./world.ts";
+import { conclaveOf, startDashboardWorld, type DashboardWorld } from "./world.ts";
 
 const SHOTS = join(import.meta.dirname, "../../.cache/page");
 const SUBGRAPH = "http://subgraph.test/conclave";
@@ -283,5 +283,19 @@ describe("page: faults", () => {
     await page.getByText("Who was slashed for it").click();
     await sees(page, /signed two messages for one place in/);
     await sees(page, "From the events of all blocks since the question.");
+  });
+
+  it("shows a fault that is proven while the list is open", async (context) => {
+    const { requestId } = await conclaveOf(world).ask({ question: "Is it due?", kind: "boolean", currency: "native" });
+    const decided = await world.chain.decide(requestId);
+    const { page } = await visit(context, world, { route: `/request/${requestId}` });
+    await page.getByText("Who was slashed for it").click();
+    await sees(page, "Nobody so far.");
+    // An agent is slashed once in seven days.
+    const slashed = (await conclaveOf(world).faults()).faults.map(({ agentId }) => agentId);
+    const seat = decided.attempt.committee.findIndex(({ agentId }) => !slashed.includes(agentId));
+    await world.chain.slash(decided, seat as SeatIndex);
+    await sees(page, /signed two messages for one place in/);
+    assert.equal(await page.getByText("Nobody so far.").count(), 0);
   });
 });

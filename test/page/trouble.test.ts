@@ -70,10 +70,10 @@ describe("page: what goes wrong around it", () => {
     await page.getByLabel("Address of the oracle").fill("0x12");
     await page.getByLabel("Address of the registry").fill(registry ?? "");
     await page.getByRole("button", { name: "Save" }).click();
-    await sees(page, "oracle: give 0x and 40 hexadecimal digits");
+    await sees(page, "Address of the oracle: give 0x and 40 hexadecimal digits");
     await page.getByLabel("Address of the oracle").fill(`0x${"aB".repeat(20)}`);
     await page.getByRole("button", { name: "Save" }).click();
-    await sees(page, /oracle: a letter or digit is wrong, since its checksum is/);
+    await sees(page, /^Address of the oracle: a letter or digit is wrong, since its checksum is/);
     await page.getByLabel("Address of the oracle").fill(oracle ?? "");
     await page.getByLabel(/^Gateways/).fill(String(gateways));
     await page.getByRole("button", { name: "Save" }).click();
@@ -95,6 +95,7 @@ describe("page: what goes wrong around it", () => {
     await page.getByLabel("Node of the chain (URL)").fill("example.org:8545");
     await save.click();
     assert.equal(await focused(), "rpcUrl");
+    await sees(page, /^Node of the chain: give a URL that begins/);
     await page.getByLabel("Node of the chain (URL)").fill(` ${rpcUrl} `);
     await page.getByLabel("Chain id").fill("31337 ");
     await page.getByLabel("Address of the oracle").fill(` ${oracle}`);
@@ -110,7 +111,7 @@ describe("page: what goes wrong around it", () => {
     const routes = (page: Page): Promise<unknown> => page.addInitScript(keepsNothing);
     const { page } = await visit(context, world, { route: "/settings", routes });
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByRole("alert").getByText("storage: this browser keeps nothing").waitFor();
+    await page.getByRole("alert").getByText("This browser keeps nothing").waitFor();
   });
 
   it("says that the browser lets it copy nothing", async (context) => {
@@ -138,6 +139,16 @@ describe("page: what goes wrong around it", () => {
     });
     await sees(other.page, /Find the registry: the oracle's is at 0x\w+, not at 0x\w+; correct the address/);
     const served = await visit(context, world, { config: { ...world.config, chainId: "x" } });
-    await sees(served.page, /config\.json beside this page: .*chainId/);
+    await sees(served.page, /^config\.json beside this page: chainId: give a whole number/);
+    const html = (page: Page): Promise<unknown> =>
+      page.route("**/config.json", (route) => route.fulfill({ contentType: "text/html", body: "<!doctype html>" }));
+    const missing = await visit(context, world, { routes: html });
+    await sees(missing.page, /^config\.json beside this page: the server sends no JSON there, so it may have no such/);
+    const tooHigh = await visit(context, world, { config: { ...world.config, deploymentBlock: 1_000_000 } });
+    await sees(
+      tooHigh.page,
+      /^The chain’s newest block is \d+, and the settings say that the deployment is in block 1/,
+    );
+    assert.equal(await tooHigh.page.getByText(/Nobody has asked/).count(), 0);
   });
 });

@@ -75,7 +75,7 @@ async function announce(page: Page, world: Served, { account, answer }: WalletOp
   const address = accounts[account]?.address;
   await page.exposeFunction("askWallet", async ({ method, params = [] }: RpcCall): Promise<object> => {
     try {
-      const own = answer?.({ method, params });
+      const own = await answer?.({ method, params });
       if (own !== undefined) return { result: own };
       if (method === "eth_requestAccounts" || method === "eth_accounts") return { result: [address] };
       const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
@@ -135,6 +135,14 @@ export async function changeWallet(
   value: string | readonly string[],
 ): Promise<void> {
   await page.evaluate((detail) => void dispatchEvent(new CustomEvent("wallet:change", { detail })), { event, value });
+}
+
+/** Waits until the focus stands on a part of the page with this text, or on one of this tag. */
+export async function isFocused(page: Page, name: string): Promise<void> {
+  await page.waitForFunction((wanted) => {
+    const { tagName = "", ariaLabel = "", textContent = "" } = document.activeElement ?? {};
+    return [tagName.toLowerCase(), ariaLabel, textContent].includes(wanted);
+  }, name);
 }
 
 /** Waits for a text below the header. */

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { Page } from "playwright-core";
-import { changeWallet, connectWallet, type RpcCall, sees, shortened, visit } from "./visit.ts";
+import { changeWallet, connectWallet, isFocused, type RpcCall, sees, shortened, visit } from "./visit.ts";
 import { startDashboardWorld, type DashboardWorld } from "./world.ts";
 
 let world: DashboardWorld;
@@ -172,11 +172,137 @@ describe("page: wallets", () => {
     await page.getByRole("listitem").first().waitFor();
   });
 
+  it("says that it waits for a wallet that does not answer, asks it once, and lets its user give up", async (context) => {
+    let hanging = Promise.withResolvers<unknown>();
+    const asked: string[] = [];
+    const answer = ({ method }: RpcCall): unknown => {
+      asked.push(method);
+      return method === "eth_requestAccounts" ? hanging.promise : undefined;
+    };
+    const { page } = await visit(context, world, { route: "/ask", wallet: { account: 3, answer } });
+    const main = page.getByRole("main");
+    const button = main.getByRole("button", { name: "Test wallet" });
+    await button.focus();
+    await page.keyboard.press("Enter");
+    await sees(page, "Waiting for the wallet…");
+    await page.keyboard.press("Enter");
+    assert.equal(await button.isDisabled(), true);
+    await isFocused(page, "Test wallet");
+    await main.getByRole("button", { name: "Do not wait" }).click();
+    await page.getByText("Waiting for the wallet…").waitFor({ state: "detached" });
+    assert.deepEqual(asked, ["eth_requestAccounts"]);
+    hanging.resolve([world.accounts[4]?.address]);
+    hanging = Promise.withResolvers();
+    await button.click();
+    await sees(page, "Waiting for the wallet…");
+    assert.equal(await page.getByRole("banner").getByRole("button", { name: "Connect" }).count(), 1);
+    hanging.resolve([world.accounts[3]?.address]);
+    await page
+      .getByRole("banner")
+      .getByRole("button", { name: shortened(world.accounts[3]?.address ?? "") })
+      .waitFor();
+  });
+
+  it("says plainly that a wallet names no account, whatever it answers", async (context) => {
+    let shown: unknown = null;
+    const answer = ({ method }: RpcCall): unknown => (method === "eth_requestAccounts" ? shown : undefined);
+    const { page } = await visit(context, world, { route: "/ask", wallet: { account: 3, answer } });
+    for (shown of [null, {}, [], ["0x12"], [7], "0x"]) {
+      await page.getByRole("main").getByRole("button", { name: "Test wallet" }).click();
+      await sees(page, /^The wallet shows no account\. Unlock it and choose one, or connect another wallet\.$/);
+    }
+    shown = [world.accounts[3]?.address];
+    await page.getByRole("main").getByRole("button", { name: "Test wallet" }).click();
+    await page.getByRole("banner").getByRole("button", { name: /^0x/ }).waitFor();
+    for (const odd of ["", "0x1"]) await changeWallet(page, "accountsChanged", odd);
+    await page.getByRole("banner").getByRole("button", { name: "Connect" }).waitFor();
+  });
+
+  it("connects a wallet that cannot be listened to", async (context) => {
+    const routes = (page: Page): Promise<unknown> => page.addInitScript(announceDeaf, world.accounts[3]?.address);
+    const { page } = await visit(context, world, { route: "/ask", routes });
+    await page.getByRole("main").getByRole("button", { name: "Deaf wallet" }).click();
+    await page.getByRole("banner").getByRole("button", { name: /^0x/ }).click();
+    await page.getByRole("button", { name: "Disconnect" }).click();
+    await page.getByRole("main").getByRole("button", { name: "Deaf wallet" }).waitFor();
+  });
+
   it("says what to do without a wallet", async (context) => {
     const { page } = await visit(context, world, { route: "/ask", config: { ...world.config, burnerKey: undefined } });
     await sees(page, "This browser has no wallet.");
   });
 });
+
+describe("page: focus", () => {
+  it("stays where one works, with a keyboard alone: who pays, another chain, a refused question, stake", async (context) => {
+    let chainId: string | undefined = "0x1";
+    const answer = ({ method }: RpcCall): unknown => {
+      if (method === "eth_chainId") return chainId;
+      if (method === "eth_sendTransaction") throw failureOf(4001, "User denied");
+      if (method !== "wallet_switchEthereumChain") return undefined;
+      chainId = undefined;
+      return null;
+    };
+    const { page } = await visit(context, world, { route: "/ask", wallet: { account: 0, answer } });
+    const press = async (name: string): Promise<void> => {
+      await page.getByRole("main").getByRole("button", { name, exact: true }).focus();
+      await page.keyboard.press("Enter");
+    };
+    await page.getByLabel("Question").fill("Is 19 a prime number?");
+    await press("Test wallet");
+    await isFocused(page, "Who pays");
+    await press("Switch the wallet to chain 31337");
+    await isFocused(page, "form");
+    await press("Ask");
+    await sees(page, "You said no in the wallet");
+    await isFocused(page, "Ask");
+    await page.goto(`${world.url}#/agents/2`);
+    await page.getByLabel("Amount of TEST").waitFor();
+    await press("Unbond all");
+    await sees(page, "You said no in the wallet");
+    await isFocused(page, "Unbond all");
+  });
+
+  it("stays after what was done: stake, a proof, settings", async (context) => {
+    const { page } = await visit(context, world, { route: "/agents/3", wallet: { account: 0 } });
+    const press = async (name: string): Promise<void> => {
+      await page.getByRole("main").getByRole("button", { name, exact: true }).focus();
+      await page.keyboard.press("Enter");
+    };
+    await press("Test wallet");
+    await isFocused(page, "Your stake");
+    await page.getByLabel("Amount of TEST").fill("1");
+    for (const [name, done] of [
+      ["Delegate", "You delegated 1 TEST."],
+      ["Unbond all", "All of your stake unbonds from now on."],
+    ] as const) {
+      await press(name);
+      await sees(page, done);
+      await isFocused(page, "Your stake");
+    }
+    await page.goto(`${world.url}#/request/${world.chain.decisions[0]?.attempt.request.id}`);
+    await press("Prove");
+    await page.locator(".seal").waitFor();
+    await isFocused(page, "Prove");
+    await page.goto(`${world.url}#/settings`);
+    await press("Save");
+    await isFocused(page, "main");
+  });
+});
+
+/** Runs in the page: announces a wallet that throws where one wants to hear of changes, and where one does not any more. */
+function announceDeaf(address: string | undefined): void {
+  const fail = (): never => {
+    throw new Error("deaf");
+  };
+  const request = async ({ method }: { readonly method: string }): Promise<unknown> =>
+    method === "eth_chainId" ? "0x7a69" : [address];
+  const info = { uuid: "8bd1c6f2-0000-4000-8000-000000000003", name: "Deaf wallet", icon: "data:,", rdns: "deaf.test" };
+  const detail = { info, provider: { request, on: fail, removeListener: fail } };
+  addEventListener("eip6963:requestProvider", () =>
+    dispatchEvent(new CustomEvent("eip6963:announceProvider", { detail })),
+  );
+}
 
 /** Runs in the page: announces wallets that lack a part, and one that only answers calls. */
 function announceOdd(address: string | undefined): void {

@@ -4,6 +4,7 @@ import { KIND_RULES, policiesOf } from "../../core/request/kinds.ts";
 import { cidString } from "../../core/encoding/cid.ts";
 import { protocolByCode } from "../../core/protocols/index.ts";
 import { unpackRound } from "../../core/request/rounds.ts";
+import { seedEndOf, type SeedEnd } from "../../core/request/seed-end.ts";
 import {
   ABSENT,
   shareOf,
@@ -46,13 +47,6 @@ interface Facts {
   readonly commitGas: bigint | null;
 }
 
-interface SeedEnd {
-  /** The last block in which a decision of the attempt can be committed. */
-  readonly block: bigint;
-  /** Unix seconds, at the pace of the blocks since the attempt began; null while no attempt runs. */
-  readonly time: number | null;
-}
-
 interface SeatLine {
   readonly seat: number;
   readonly agentId: number;
@@ -89,7 +83,7 @@ export async function reportRequest(
   const seedEnd =
     progress === null || awaited === null || isWaiting(awaited)
       ? null
-      : seedEndOf(progress, lastHeadFor(awaited.seedBlock, await seedWindow(signal)), events, head);
+      : seedEndOf(progress, calledIn(events, head), lastHeadFor(awaited.seedBlock, await seedWindow(signal)), head);
   const last = progress === null ? null : lastRound(progress);
   const committed = events
     .filter((event) => event.kind === "decisionCommitted")
@@ -195,13 +189,9 @@ function statusText({ state, progress, seedEnd }: Facts): string {
     : `${state.status}, until ${utc(deadline)}`;
 }
 
-/** SE8: finds out when the running attempt ends even before its deadline: with this block. */
-function seedEndOf(progress: Progress, block: bigint, events: readonly ChainEvent[], head: Head): SeedEnd {
-  const began = events.findLast(({ kind }) => kind === "requested" || kind === "requestReopened");
-  const blocks = began === undefined ? 0n : head.number - began.blockNumber;
-  if (blocks <= 0n) return { block, time: null };
-  const seconds = head.timestamp - (unpackRound(progress.round).deadline - progress.request.terms.duration);
-  return { block, time: head.timestamp + Math.round((Number(block - head.number) * seconds) / Number(blocks)) };
+/** The block that called the running attempt; the head if it was not read. */
+function calledIn(events: readonly ChainEvent[], head: Head): bigint {
+  return events.findLast(({ kind }) => kind === "requested" || kind === "requestReopened")?.blockNumber ?? head.number;
 }
 
 function earlierRows({ progress }: Facts): readonly Row[] {

@@ -3,6 +3,7 @@ import { useState, type ReactElement } from "react";
 import { formatUnits, parseUnits } from "viem";
 import type { Conclave } from "../../../sdk/src/index.ts";
 import { Field } from "../shared/field.tsx";
+import { lockedWhile } from "../shared/focus.ts";
 import { amount, exact, seconds, time } from "../shared/format.ts";
 import { Trouble, retryMs } from "../shared/trouble.tsx";
 import type { Account } from "../wallet/account.ts";
@@ -92,35 +93,35 @@ function Staked({ agentId, account: { address }, terms }: Props): ReactElement {
           <button
             type="button"
             className="primary"
-            disabled={!mayEarn(position, now) || doing.isSending}
-            onClick={() =>
-              doing.send({ act: (actions) => actions.startEarning(agentId), done: "Your stake earns from now on." })
-            }
+            disabled={!mayEarn(position, now)}
+            {...lockedWhile(doing.isSending, () =>
+              doing.send({ act: (actions) => actions.startEarning(agentId), done: "Your stake earns from now on." }),
+            )}
           >
             Start earning
           </button>
         )}
         <button
           type="button"
-          disabled={position.shares === 0n || doing.isSending}
-          onClick={() =>
+          disabled={position.shares === 0n}
+          {...lockedWhile(doing.isSending, () =>
             doing.send({
               act: (actions) => actions.startUnbonding(agentId, position.shares),
               done: "All of your stake unbonds from now on.",
-            })
-          }
+            }),
+          )}
         >
           Unbond all
         </button>
         <button
           type="button"
-          disabled={!isWithdrawable(position, now) || doing.isSending}
-          onClick={() =>
+          disabled={!isWithdrawable(position, now)}
+          {...lockedWhile(doing.isSending, () =>
             doing.send({
               act: (actions) => actions.withdrawStake(agentId, address),
               done: "What had unbonded is in your account.",
-            })
-          }
+            }),
+          )}
         >
           Withdraw
         </button>
@@ -130,13 +131,12 @@ function Staked({ agentId, account: { address }, terms }: Props): ReactElement {
             <button
               key={currency}
               type="button"
-              disabled={doing.isSending}
-              onClick={() =>
+              {...lockedWhile(doing.isSending, () =>
                 doing.send({
                   act: (actions) => actions.claimRewards(agentId, currency, address),
                   done: "What it earned is in your account.",
-                })
-              }
+                }),
+              )}
             >
               Claim {earned(rewards, currency, terms)}
             </button>
@@ -149,6 +149,15 @@ function Staked({ agentId, account: { address }, terms }: Props): ReactElement {
       <p className="soft small">
         Unbonding takes {seconds(terms.unbondingDelaySeconds)}. Until then the stake can still be slashed for what the
         agent did.
+        {position.unbonding > 0n && position.shares > 0n && (
+          <>
+            {" "}
+            <strong>
+              If you unbond all now, the {amount(position.unbonding, decimals, symbol)} that unbond already begin anew
+              {isWithdrawable(position, now) && ": withdraw them first"}.
+            </strong>
+          </>
+        )}
       </p>
       <p role="status">{doing.isSending ? "Waiting for the wallet and the chain…" : done.says}</p>
       <SendTrouble error={doing.error} />
@@ -277,8 +286,8 @@ function Delegate({ terms, held, isBusy, onDelegate }: DelegateProps): ReactElem
       <button
         type="button"
         className="primary"
-        disabled={value === null || problem !== null || isBusy}
-        onClick={() => value !== null && onDelegate(value)}
+        disabled={value === null || problem !== null}
+        {...lockedWhile(isBusy, () => value !== null && onDelegate(value))}
       >
         Delegate
       </button>

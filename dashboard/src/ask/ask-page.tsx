@@ -3,6 +3,7 @@ import { useDeferredValue, useEffect, useState, type ReactElement, type SubmitEv
 import { useLocation } from "wouter";
 import type { Asked, AskedTerms, Quote } from "../../../sdk/src/index.ts";
 import { Field } from "../shared/field.tsx";
+import { lockedWhile } from "../shared/focus.ts";
 import { price } from "../shared/format.ts";
 import { NodeAway } from "../shared/node-away.tsx";
 import { Trouble } from "../shared/trouble.tsx";
@@ -110,19 +111,20 @@ function AskForm({ onAsked, onFailed }: FormProps): ReactElement {
 /** The button that asks, or the wallets to pay with. */
 function Payer({ isReady, isSending }: { readonly isReady: boolean; readonly isSending: boolean }): ReactElement {
   const { account } = useDashboard();
-  if (account === null)
-    return (
-      <section className="card stack">
-        <h2>Who pays?</h2>
-        <WalletList />
-      </section>
-    );
+  // It stays, and takes the focus of the button that has connected the wallet.
   return (
-    <div className="row">
-      <button className="primary" type="submit" disabled={!isReady || isSending}>
-        {isSending ? "Waiting for the wallet and the chain…" : "Ask"}
-      </button>
-    </div>
+    <section className={account === null ? "card stack" : "row"} aria-label="Who pays">
+      {account === null ? (
+        <>
+          <h2>Who pays?</h2>
+          <WalletList />
+        </>
+      ) : (
+        <button className="primary" type="submit" disabled={!isReady} {...lockedWhile(isSending)}>
+          {isSending ? "Waiting for the wallet and the chain…" : "Ask"}
+        </button>
+      )}
+    </section>
   );
 }
 

@@ -23,9 +23,15 @@ export function Agreement({ argument, decision, seats }: Props): ReactElement | 
       <figcaption>
         <h2>Agreement</h2>
         <p className="soft small">
-          How many seats stand behind the answer “<Quoted text={answer} most={60} />” in each round. A bar begins with
-          those that gave it; next are those that gave another and accept this one, and last those that do not. The line
-          marks the quorum: {quorum} of {seats} seats.
+          {answer === "" ? (
+            "No seat gave an answer in any round."
+          ) : (
+            <>
+              How many seats stand behind the answer “<Quoted text={answer} most={60} />” in each round. A bar begins
+              with those that gave it; next are those that gave another and accept this one, and last those that do not.
+            </>
+          )}{" "}
+          The line marks the quorum: {quorum} of {seats} seats.
         </p>
       </figcaption>
       {rounds.map((round) => {

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import type { RequestUpdate } from "../../../sdk/src/index.ts";
+import { lockedWhile } from "../shared/focus.ts";
 import { price } from "../shared/format.ts";
 import { Trouble } from "../shared/trouble.tsx";
 import { useSending } from "../wallet/use-sending.ts";
@@ -38,7 +39,7 @@ export function Appeal({ requestId, terms, attempt }: Props): ReactElement | nul
         a part of the pay of those who were wrong, if the new committee decides otherwise. Else it pays that committee.
       </p>
       <div className="row">
-        <button type="button" disabled={account === null || appeal.isSending} onClick={() => appeal.send(bond)}>
+        <button type="button" disabled={account === null} {...lockedWhile(appeal.isSending, () => appeal.send(bond))}>
           {appeal.isSending ? "Appealing…" : `Appeal for ${shown}`}
         </button>
         {account === null && <span className="soft small">Connect a wallet to appeal.</span>}

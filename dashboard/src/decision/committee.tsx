@@ -1,6 +1,8 @@
+import { useQuery } from "@tanstack/react-query";
 import { useMemo, type ReactElement } from "react";
 import { Link } from "wouter";
 import { PROTOCOL_CODES, type RequestUpdate } from "../../../sdk/src/index.ts";
+import { readSeedEnd } from "../../../sdk/src/seed-end.ts";
 import type { LiveState } from "../../../sdk/src/verify/index.ts";
 import { answerText, percent, plural, time } from "../shared/format.ts";
 import { Quoted } from "../shared/quoted.tsx";
@@ -19,12 +21,13 @@ interface Props {
 export function Committee({ update, committee }: Props): ReactElement {
   const { settings } = useDashboard();
   const state = useLive(update, committee);
+  const end = useEnd(update);
   const argument = useMemo(() => (state === null ? null : argumentIn(state)), [state]);
   return (
     <section className="stack">
       <h2>{committee.length} seats deliberate</h2>
       <p className="soft" aria-live="polite">
-        They have until {time(update.deadline)}. {statusOf(state, settings.live.length)}
+        They have until {end}. {statusOf(state, settings.live.length)}
       </p>
       {state !== null && <Signing state={state} seats={committee.length} />}
       {state === null || argument === null || state.messages.length === 0 ? (
@@ -41,6 +44,25 @@ export function Committee({ update, committee }: Props): ReactElement {
       )}
     </section>
   );
+}
+
+/** Time between two looks at the pace of the blocks. */
+const PACE_MS = 30_000;
+
+/** Says when the attempt ends: at its deadline, or before it where its seed expires (SE8). */
+function useEnd(update: RequestUpdate): string {
+  const { publicClient, settings } = useDashboard();
+  const { deadline, request, attempt } = update;
+  const { data: seedEnd } = useQuery({
+    queryKey: ["seedEnd", settings, String(request.id), attempt],
+    refetchInterval: PACE_MS,
+    queryFn: ({ signal }) => readSeedEnd(publicClient, settings, update, signal),
+  });
+  if (seedEnd === undefined || seedEnd === null) return `${time(deadline)} at the latest`;
+  const { block, time: expected } = seedEnd;
+  if (expected === null) return `${time(deadline)} or the end of block ${block}, whichever comes first`;
+  if (expected >= deadline) return time(deadline);
+  return `the end of block ${block}, about ${time(expected)}: then their seed expires`;
 }
 
 function statusOf(state: LiveState | null, streams: number): string {

@@ -72,7 +72,7 @@ function Slashed({ requestId, since }: { readonly requestId: bigint; readonly si
       <summary>Who was slashed for it</summary>
       {isOpen && (
         <div className="stack">
-          <FaultList requestId={requestId} since={since} none="Nobody." />
+          <FaultList requestId={requestId} since={since} none="Nobody so far." />
           <p className="small">
             <Link href="/agents/faults">The faults of all agents</Link>
           </p>

@@ -2,6 +2,7 @@ import { useMutation } from "@tanstack/react-query";
 import { useEffect, useRef, useState, type ReactElement } from "react";
 import { Link } from "wouter";
 import type { Check, Proof } from "../../../sdk/src/verify/index.ts";
+import { lockedWhile } from "../shared/focus.ts";
 import { Quoted } from "../shared/quoted.tsx";
 import { Trouble, cidOf } from "../shared/trouble.tsx";
 import { useDashboard, type Dashboard } from "../dashboard.tsx";
@@ -45,6 +46,7 @@ export function Prove({ requestId, onNamed }: Props): ReactElement {
   const { data: proof, isPending } = proving;
   const hasGateway = dashboard.settings.gateways.length > 0;
   const begin = (): void => {
+    if (isPending) return;
     setProgress(null);
     running.current = new AbortController();
     proving.mutate(running.current.signal);
@@ -56,7 +58,7 @@ export function Prove({ requestId, onNamed }: Props): ReactElement {
   return (
     <section className="card stack" aria-label="Proof">
       <div className="row">
-        <button type="button" className="primary" disabled={isPending || !hasGateway} onClick={begin}>
+        <button type="button" className="primary" disabled={!hasGateway} {...lockedWhile(isPending)} onClick={begin}>
           {isPending ? "Proving…" : "Prove"}
         </button>
         {isPending && (

@@ -1,10 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactElement, ReactNode } from "react";
 import { Link } from "wouter";
+import type { FoundFaults } from "../../../sdk/src/index.ts";
 import { useChainTerms } from "../agents/agents-page.tsx";
 import { amount, shortHex, shortId, time } from "../shared/format.ts";
 import { LATEST_BLOCKS, Source } from "../shared/source.tsx";
-import { Trouble } from "../shared/trouble.tsx";
+import { retryMs, Trouble } from "../shared/trouble.tsx";
 import type { PastFault } from "../shared/types.ts";
 import { useDashboard } from "../dashboard.tsx";
 
@@ -22,6 +23,15 @@ interface Props {
 /** Faults that are listed. */
 const MOST = 100;
 
+/** Time between two looks at the faults of one request: proofs come after its decision. */
+const LOOK_MS = 10_000;
+/** Blocks that are read again and again. */
+const FEW_BLOCKS = 50_000;
+
+function isCheap({ source, toBlock }: FoundFaults, since: bigint): boolean {
+  return source === "subgraph" || toBlock - Number(since) < FEW_BLOCKS;
+}
+
 /** Who was slashed, for what, by which proof, and what it cost; the newest first. */
 export function FaultList({ agentId, requestId, since, none }: Props): ReactElement {
   const { conclave, settings, publicClient } = useDashboard();
@@ -35,6 +45,8 @@ export function FaultList({ agentId, requestId, since, none }: Props): ReactElem
         ...(agentId !== undefined && { agentId }),
         ...(requestId !== undefined && { requestId }),
       }),
+    refetchInterval: ({ state: { data, error } }) =>
+      since !== undefined && data !== undefined && isCheap(data, since) ? LOOK_MS : retryMs(error),
   });
   if (found.error !== null) return <Trouble error={found.error} onRetry={() => void found.refetch()} />;
   if (found.data === undefined) return <p className="loading">Reading the faults…</p>;

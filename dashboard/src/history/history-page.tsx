@@ -1,18 +1,27 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
-import { useDeferredValue, useState, type ReactElement } from "react";
-import { Link } from "wouter";
+import {
+  useInfiniteQuery,
+  useQuery,
+  useQueryClient,
+  type InfiniteData,
+  type UseInfiniteQueryResult,
+} from "@tanstack/react-query";
+import { lazy, Suspense, useDeferredValue, useState, type ReactElement } from "react";
 import { PROTOCOL_CODES, type HistoryPage as Told, type ProtocolId } from "../../../sdk/src/index.ts";
 import { Choice, Field } from "../shared/field.tsx";
 import { shortId, statusText } from "../shared/format.ts";
-import { LATEST_BLOCKS, Source } from "../shared/source.tsx";
+import { Source } from "../shared/source.tsx";
 import { Trouble } from "../shared/trouble.tsx";
 import type { PastRequest, PastStatus } from "../shared/types.ts";
 import { useDashboard } from "../dashboard.tsx";
 import { RequestList } from "./request-list.tsx";
 
+const Nothing = lazy(async () => ({ default: (await import("./nothing.tsx")).Nothing }));
+
 const PAGE = 100;
 const STATUSES: readonly PastStatus[] = ["requested", "decided", "hung", "unanswerable", "tooEarly", "refunded"];
 const ANY = "";
+/** Time between two looks at what is new. */
+const LOOK_MS = 15_000;
 
 /** All requests, the newest first. */
 export function HistoryPage(): ReactElement {
@@ -21,19 +30,22 @@ export function HistoryPage(): ReactElement {
   const [protocol, setProtocol] = useState<ProtocolId | typeof ANY>(ANY);
   const [text, setText] = useState("");
   const wanted = useDeferredValue(text.trim().toLowerCase());
+  const queryKey = ["history", settings, status, protocol];
+  const read: Read = (cursor, signal) =>
+    conclave.history({
+      limit: PAGE,
+      signal,
+      ...(cursor !== null && { cursor }),
+      ...(status !== ANY && { statuses: [status] }),
+      ...(protocol !== ANY && { protocol }),
+    });
   const history = useInfiniteQuery({
-    queryKey: ["history", settings, status, protocol],
-    queryFn: ({ pageParam, signal }) =>
-      conclave.history({
-        limit: PAGE,
-        signal,
-        ...(pageParam !== null && { cursor: pageParam }),
-        ...(status !== ANY && { statuses: [status] }),
-        ...(protocol !== ANY && { protocol }),
-      }),
+    queryKey,
+    queryFn: ({ pageParam, signal }) => read(pageParam, signal),
     initialPageParam: null as string | null,
     getNextPageParam: ({ next }) => next,
   });
+  useNewest(queryKey, read, history);
   const requests = (history.data?.pages ?? []).flatMap((page) => page.requests);
   const shown = wanted === "" ? requests : requests.filter((one) => isAbout(one, wanted));
   const isFiltered = wanted !== "" || status !== ANY || protocol !== ANY;
@@ -67,11 +79,13 @@ export function HistoryPage(): ReactElement {
       </div>
       {!history.isFetchNextPageError && trouble}
       {history.data !== undefined && (
-        <Source told={history.data.pages.at(-1)} what="requests" proof="Open a decision to prove it." />
+        <Source told={history.data.pages[0]} what="requests" proof="Open a decision to prove it." />
       )}
       {history.isPending && <p className="loading">Reading the history…</p>}
       {history.data !== undefined && shown.length === 0 && more === null && (
-        <Nothing isFiltered={isFiltered} source={history.data.pages[0]?.source} />
+        <Suspense>
+          <Nothing isFiltered={isFiltered} told={history.data.pages[0]} />
+        </Suspense>
       )}
       {shown.length > 0 && <RequestList requests={shown} onEnd={isByItself ? more : null} />}
       {history.isFetchNextPageError && trouble}
@@ -84,23 +98,34 @@ export function HistoryPage(): ReactElement {
   );
 }
 
+type Read = (cursor: string | null, signal: AbortSignal) => Promise<Told>;
+
+/** Reads the first page again and again, however many are shown. */
+function useNewest(
+  queryKey: readonly unknown[],
+  read: Read,
+  { isSuccess, isFetching, refetch }: Pick<UseInfiniteQueryResult, "isSuccess" | "isFetching" | "refetch">,
+): void {
+  const queries = useQueryClient();
+  useQuery({
+    queryKey: ["newest", ...queryKey],
+    enabled: isSuccess && !isFetching,
+    initialData: null,
+    staleTime: Infinity,
+    gcTime: 0,
+    refetchInterval: LOOK_MS,
+    queryFn: async ({ signal }) => {
+      const [newest, { withNewest }] = await Promise.all([read(null, signal), import("./newest.ts")]);
+      const shown = queries.getQueryData<InfiniteData<Told, string | null>>(queryKey);
+      const next = shown === undefined ? null : withNewest(shown, newest);
+      if (next === null) void refetch();
+      else queries.setQueryData(queryKey, next);
+      return null;
+    },
+  });
+}
+
 function isAbout({ question, requestId, decision }: PastRequest, wanted: string): boolean {
   const texts = [question, decision?.answer ?? "", String(requestId), shortId(requestId)];
   return texts.some((text) => text.toLowerCase().includes(wanted));
-}
-
-interface NothingProps {
-  readonly isFiltered: boolean;
-  readonly source: Told["source"] | undefined;
-}
-
-function Nothing({ isFiltered, source }: NothingProps): ReactElement {
-  return isFiltered ? (
-    <p>No request matches. Change the search.</p>
-  ) : (
-    <p>
-      {source === "subgraph" ? "The subgraph knows no request yet." : `Nobody has asked in ${LATEST_BLOCKS}.`}{" "}
-      <Link href="/ask">Ask a question</Link>.
-    </p>
-  );
 }

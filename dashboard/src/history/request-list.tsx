@@ -1,5 +1,5 @@
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useRef, type ReactElement } from "react";
+import { useEffect, useLayoutEffect, useRef, type ReactElement } from "react";
 import { Link } from "wouter";
 import { answerText, percent, shortId, statusText, time } from "../shared/format.ts";
 import { Quoted } from "../shared/quoted.tsx";
@@ -25,11 +25,21 @@ export function RequestList({ requests, onEnd }: Props): ReactElement {
   const rows = useWindowVirtualizer({
     count: requests.length,
     estimateSize: () => ROW,
+    getItemKey: (index) => String(requests[index]?.requestId),
     overscan: AHEAD,
     scrollMargin: list.current?.offsetTop ?? 0,
   });
   const items = rows.getVirtualItems();
   const last = items.at(-1)?.index ?? 0;
+  const newest = useRef(requests[0]?.requestId);
+  // What is new comes above, and moves nothing that is being read.
+  useLayoutEffect(() => {
+    const before = requests.findIndex(({ requestId }) => requestId === newest.current);
+    newest.current = requests[0]?.requestId;
+    const { scrollMargin } = rows.options;
+    const place = rows.measurementsCache[before]?.start ?? 0;
+    if (before > 0 && scrollY > scrollMargin) scrollBy(0, place - scrollMargin);
+  }, [requests, rows]);
   useEffect(() => {
     if (last >= requests.length - AHEAD) onEnd?.();
   }, [last, requests.length, onEnd]);

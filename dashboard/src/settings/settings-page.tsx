@@ -10,10 +10,22 @@ interface Props {
   readonly onForget: () => void;
 }
 
+const LABELS = {
+  rpcUrl: "Node of the chain (URL)",
+  chainId: "Chain id",
+  oracle: "Address of the oracle",
+  registry: "Address of the registry",
+  deploymentBlock: "Block of the deployment",
+  gateways: "Gateways for transcripts (URLs, one a line)",
+  live: "Live streams of agents (URLs, one a line, optional)",
+  subgraphUrl: "Subgraph (URL, optional)",
+  burnerKey: "Key of a burner account (optional)",
+} as const;
+
 /** The form that names node, contracts, gateways and subgraph. */
 export function SettingsPage({ found, onSave, onForget }: Props): ReactElement {
   const { settings } = found;
-  const [failure, setFailure] = useState<{ readonly field: string; readonly message: string } | null>(null);
+  const [failure, setFailure] = useState<SettingsError | null>(null);
 
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
@@ -21,13 +33,14 @@ export function SettingsPage({ found, onSave, onForget }: Props): ReactElement {
       onSave(parseSettings(typedIn(new FormData(event.currentTarget))));
     } catch (error) {
       if (!(error instanceof SettingsError)) throw error;
-      setFailure({ field: error.field, message: error.message });
+      setFailure(error);
       lead(event.currentTarget, error.field);
     }
   };
-  const fieldOf = (name: string): { readonly name: string; readonly problem: string | null } => ({
+  const fieldOf = (name: keyof typeof LABELS) => ({
     name,
-    problem: failure?.field === name ? failure.message : null,
+    label: LABELS[name],
+    problem: failure?.field === name ? `${LABELS[name].replace(/ \(.*/, "")}: ${failure.problem}` : null,
   });
 
   return (
@@ -35,48 +48,43 @@ export function SettingsPage({ found, onSave, onForget }: Props): ReactElement {
       <h1>Settings</h1>
       <p className="soft">{ORIGINS[found.source]}</p>
       {found.problem !== null && <p role="alert">{found.problem}</p>}
-      <Field {...fieldOf("rpcUrl")} label="Node of the chain (URL)" value={settings?.rpcUrl} type="url" />
-      <Field {...fieldOf("chainId")} label="Chain id" value={settings?.chainId} inputMode="numeric" />
-      <Field {...fieldOf("oracle")} label="Address of the oracle" value={settings?.oracle} mono />
-      <Field {...fieldOf("registry")} label="Address of the registry" value={settings?.registry} mono />
+      <Field {...fieldOf("rpcUrl")} value={settings?.rpcUrl} type="url" />
+      <Field {...fieldOf("chainId")} value={settings?.chainId} inputMode="numeric" />
+      <Field {...fieldOf("oracle")} value={settings?.oracle} mono />
+      <Field {...fieldOf("registry")} value={settings?.registry} mono />
       <Field
         {...fieldOf("deploymentBlock")}
-        label="Block of the deployment"
         hint="Searches begin here. 0 works, and is slow on a long chain."
         value={settings?.deploymentBlock ?? 0}
         inputMode="numeric"
       />
       <Field
         {...fieldOf("gateways")}
-        label="Gateways for transcripts (URLs, one a line)"
         hint="An agent's, or any trustless gateway of IPFS. None is trusted: every hash is checked."
         value={settings?.gateways.join("\n")}
         lines={3}
       />
       <Field
         {...fieldOf("live")}
-        label="Live streams of agents (URLs, one a line, optional)"
         hint="To watch committees argue. An agent can leave out what a seat said, and cannot invent it."
         value={settings?.live.join("\n")}
         lines={3}
       />
       <Field
         {...fieldOf("subgraphUrl")}
-        label="Subgraph (URL, optional)"
         hint="For the whole history. Without one it comes from the latest 50,000 blocks."
         value={settings?.subgraphUrl ?? ""}
         type="url"
       />
       <Field
         {...fieldOf("burnerKey")}
-        label="Key of a burner account (optional)"
         hint="For a local chain only. Never a key that holds value."
         value={settings?.burnerKey ?? ""}
         mono
       />
       {failure?.field === "storage" && (
         <p role="alert" className="trouble">
-          {failure.message}
+          {failure.problem}
         </p>
       )}
       <div className="row">

@@ -19,10 +19,12 @@ export interface Settings extends ConclaveDeployment {
 /** Settings that cannot be used; `field` says which. */
 export class SettingsError extends Error {
   readonly field: string;
+  readonly problem: string;
 
   constructor(field: string, problem: string) {
     super(`${field}: ${problem}`);
     this.field = field;
+    this.problem = problem;
   }
 }
 

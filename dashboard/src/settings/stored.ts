@@ -24,7 +24,12 @@ async function servedSettings(signal: AbortSignal): Promise<Found> {
   } catch (error) {
     signal.throwIfAborted();
     // A page that was opened from a folder cannot fetch, which is no problem.
-    const problem = error instanceof TypeError ? null : `config.json beside this page: ${String(error)}`;
+    if (error instanceof TypeError) return { settings: null, source: "none", problem: null };
+    const why =
+      error instanceof SyntaxError
+        ? "the server sends no JSON there, so it may have no such file. Put one there, or fill in this form."
+        : (error as Error).message;
+    const problem = `config.json beside this page: ${why}`;
     return { settings: null, source: "none", problem };
   }
 }
@@ -44,7 +49,7 @@ export function keepSettings(settings: Settings): void {
   try {
     localStorage.setItem(KEY, JSON.stringify(settings));
   } catch {
-    throw new SettingsError("storage", "this browser keeps nothing; free its storage or allow it, and save again");
+    throw new SettingsError("storage", "This browser keeps nothing; free its storage or allow it, and save again");
   }
 }
 

@@ -1,4 +1,4 @@
-import { custom, getAddress, http, toHex, type WalletClient } from "viem";
+import { custom, getAddress, http, isAddress, toHex, type WalletClient } from "viem";
 import { walletFailed } from "../../../sdk/src/errors.ts";
 import { walletClientOf } from "../clients.ts";
 import type { Settings } from "../settings/settings.ts";
@@ -42,11 +42,15 @@ export const WALLET_CHAIN = "walletChain";
 
 /** Asks the wallet for an account. */
 export async function connect(wallet: BrowserWallet, settings: Settings): Promise<Account> {
-  const shown = await wallet.provider.request({ method: "eth_requestAccounts" }).catch((error: unknown) => {
+  let shown: unknown;
+  try {
+    shown = await wallet.provider.request({ method: "eth_requestAccounts" });
+  } catch (error) {
     throw walletFailed("Connect the wallet", error);
-  });
+  }
   const account = accountOf(wallet, settings, shown);
-  if (account === null) throw new Error("The wallet shows no account; unlock it and choose one.");
+  if (account === null)
+    throw new Error("The wallet shows no account. Unlock it and choose one, or connect another wallet.");
   return account;
 }
 
@@ -65,8 +69,10 @@ export async function burner({ burnerKey, rpcUrl }: Settings): Promise<Account |
   return { wallet: BURNER, name: "Burner account", address: account.address, client, browser: null };
 }
 
-function accountOf(wallet: BrowserWallet, settings: Settings, [first]: readonly `0x${string}`[]): Account | null {
-  if (first === undefined) return null;
+/** @param shown what the wallet answers, which may be anything */
+function accountOf(wallet: BrowserWallet, settings: Settings, shown: unknown): Account | null {
+  const [first]: readonly unknown[] = Array.isArray(shown) ? shown : [];
+  if (typeof first !== "string" || !isAddress(first, { strict: false })) return null;
   const { info } = wallet;
   const provider: Provider = wallet.provider;
   const address = getAddress(first);
@@ -78,14 +84,17 @@ function accountOf(wallet: BrowserWallet, settings: Settings, [first]: readonly 
     browser: {
       switchChain: () => switchTo(provider, settings),
       follow: ({ onAccount, onChain }) => {
-        const onAccounts = (accounts: readonly `0x${string}`[]): void =>
-          onAccount(accountOf(wallet, settings, accounts));
-        provider.on?.("accountsChanged", onAccounts);
-        provider.on?.("chainChanged", onChain);
-        return () => {
-          provider.removeListener?.("accountsChanged", onAccounts);
-          provider.removeListener?.("chainChanged", onChain);
+        const onAccounts = (accounts: unknown): void => onAccount(accountOf(wallet, settings, accounts));
+        const each = (method: "on" | "removeListener"): void => {
+          try {
+            provider[method]?.("accountsChanged", onAccounts);
+            provider[method]?.("chainChanged", onChain);
+          } catch {
+            // It signs and pays all the same.
+          }
         };
+        each("on");
+        return () => each("removeListener");
       },
     },
   };

@@ -1,5 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { useId, useRef, type ReactElement } from "react";
+import { lockedWhile } from "../shared/focus.ts";
 import { Quoted } from "../shared/quoted.tsx";
 import { Trouble } from "../shared/trouble.tsx";
 import { shortHex } from "../shared/format.ts";
@@ -60,18 +61,32 @@ function Connected({ account, onLeave }: ConnectedProps): ReactElement {
   );
 }
 
+interface Try {
+  readonly open: () => Promise<Account | null>;
+  /** Is aborted when the user does not wait for it any more. */
+  readonly left: AbortController;
+}
+
 /** The wallets that there are; also where something needs one. */
 export function WalletList({ onConnected }: { readonly onConnected?: () => void }): ReactElement {
   const { settings, setAccount } = useDashboard();
   const wallets = useBrowserWallets();
   const connecting = useMutation({
-    mutationFn: (open: () => Promise<Account | null>) => open(),
-    onSuccess: (account) => {
+    mutationFn: ({ open }: Try) => open(),
+    onSuccess: (account, { left }) => {
+      if (left.signal.aborted) return;
       if (account !== null) onConnected?.();
       keepWallet(account);
       setAccount(account);
     },
   });
+  const { isPending } = connecting;
+  const opens = (open: Try["open"]) =>
+    lockedWhile(isPending, () => connecting.mutate({ open, left: new AbortController() }));
+  const giveUp = (): void => {
+    connecting.variables?.left.abort();
+    connecting.reset();
+  };
   const isEmpty = wallets.length === 0 && settings.burnerKey === null;
   return (
     <div className="stack">
@@ -82,14 +97,22 @@ export function WalletList({ onConnected }: { readonly onConnected?: () => void 
         </p>
       )}
       {wallets.map((wallet) => (
-        <button key={wallet.info.uuid} type="button" onClick={() => connecting.mutate(() => connect(wallet, settings))}>
+        <button key={wallet.info.uuid} type="button" {...opens(() => connect(wallet, settings))}>
           <Quoted text={wallet.info.name} most={40} />
         </button>
       ))}
       {settings.burnerKey !== null && (
-        <button type="button" onClick={() => connecting.mutate(() => burner(settings))}>
+        <button type="button" {...opens(() => burner(settings))}>
           Burner account of this local chain
         </button>
+      )}
+      {isPending && (
+        <>
+          <p role="status">Waiting for the wallet…</p>
+          <button type="button" onClick={giveUp}>
+            Do not wait
+          </button>
+        </>
       )}
       {connecting.error !== null && <Trouble error={connecting.error} />}
     </div>

@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { ConclaveError } from "../../../sdk/src/index.ts";
+import { lockedWhile } from "../shared/focus.ts";
 import { Trouble } from "../shared/trouble.tsx";
 import { useDashboard } from "../dashboard.tsx";
 import { WALLET_CHAIN } from "./account.ts";
@@ -36,7 +37,7 @@ export function WrongChain(): ReactElement | null {
           It is on chain {found}, and this Conclave is on chain {settings.chainId}. Nothing is sent until you switch it.
         </p>
         <div className="row">
-          <button type="button" className="primary" disabled={switching.isPending} onClick={() => switching.mutate()}>
+          <button type="button" className="primary" {...lockedWhile(switching.isPending, () => switching.mutate())}>
             Switch the wallet to chain {settings.chainId}
           </button>
         </div>
