@@ -181,8 +181,8 @@ describe("sources: passages", () => {
 
   it("SG6: of the longest text every passage counts, however its lines are cut", () => {
     for (const length of [1, 20, 60, 255, 256, 300, 1_023, 5_000]) {
-      const line = `${"x".repeat(length - 1)} `;
-      const text = Array.from({ length: Math.floor(limits.snapshotTextBytes / (length + 1)) }, () => line).join("\n");
+      const same = `${"x".repeat(length - 1)} `;
+      const text = Array.from({ length: Math.floor(limits.snapshotTextBytes / (length + 1)) }, () => same).join("\n");
       assert.equal(passagesOf(text).join(""), text, `${length}`);
     }
   });

@@ -88,60 +88,94 @@ function Staked({ agentId, account: { address }, terms }: Props): ReactElement {
           })
         }
       />
-      <div className="row">
-        {position.joining > 0n && (
+      <Actions
+        own={own.data}
+        agentId={agentId}
+        address={address}
+        terms={terms}
+        isBusy={doing.isSending}
+        send={doing.send}
+      />
+      <Notes own={own.data} terms={terms} />
+      <p role="status">{doing.isSending ? "Waiting for the wallet and the chain…" : done.says}</p>
+      <SendTrouble error={doing.error} />
+    </>
+  );
+}
+
+interface ActionsProps {
+  readonly own: OwnStake;
+  readonly agentId: number;
+  readonly address: Account["address"];
+  readonly terms: ChainTerms;
+  readonly isBusy: boolean;
+  readonly send: (action: Action) => void;
+}
+
+function Actions({ own, agentId, address, terms, isBusy, send }: ActionsProps): ReactElement {
+  const { position, rewards, now } = own;
+  return (
+    <div className="row">
+      {position.joining > 0n && (
+        <button
+          type="button"
+          className="primary"
+          disabled={!mayEarn(position, now)}
+          {...lockedWhile(isBusy, () =>
+            send({ act: (actions) => actions.startEarning(agentId), done: "Your stake earns from now on." }),
+          )}
+        >
+          Start earning
+        </button>
+      )}
+      <button
+        type="button"
+        disabled={position.shares === 0n}
+        {...lockedWhile(isBusy, () =>
+          send({
+            act: (actions) => actions.startUnbonding(agentId, position.shares),
+            done: "All of your stake unbonds from now on.",
+          }),
+        )}
+      >
+        Unbond all
+      </button>
+      <button
+        type="button"
+        disabled={!isWithdrawable(position, now)}
+        {...lockedWhile(isBusy, () =>
+          send({
+            act: (actions) => actions.withdrawStake(agentId, address),
+            done: "What had unbonded is in your account.",
+          }),
+        )}
+      >
+        Withdraw
+      </button>
+      {(["token", "native"] as const)
+        .filter((currency) => rewards[currency] > 0n)
+        .map((currency) => (
           <button
+            key={currency}
             type="button"
-            className="primary"
-            disabled={!mayEarn(position, now)}
-            {...lockedWhile(doing.isSending, () =>
-              doing.send({ act: (actions) => actions.startEarning(agentId), done: "Your stake earns from now on." }),
+            {...lockedWhile(isBusy, () =>
+              send({
+                act: (actions) => actions.claimRewards(agentId, currency, address),
+                done: "What it earned is in your account.",
+              }),
             )}
           >
-            Start earning
+            Claim {earned(rewards, currency, terms)}
           </button>
-        )}
-        <button
-          type="button"
-          disabled={position.shares === 0n}
-          {...lockedWhile(doing.isSending, () =>
-            doing.send({
-              act: (actions) => actions.startUnbonding(agentId, position.shares),
-              done: "All of your stake unbonds from now on.",
-            }),
-          )}
-        >
-          Unbond all
-        </button>
-        <button
-          type="button"
-          disabled={!isWithdrawable(position, now)}
-          {...lockedWhile(doing.isSending, () =>
-            doing.send({
-              act: (actions) => actions.withdrawStake(agentId, address),
-              done: "What had unbonded is in your account.",
-            }),
-          )}
-        >
-          Withdraw
-        </button>
-        {(["token", "native"] as const)
-          .filter((currency) => rewards[currency] > 0n)
-          .map((currency) => (
-            <button
-              key={currency}
-              type="button"
-              {...lockedWhile(doing.isSending, () =>
-                doing.send({
-                  act: (actions) => actions.claimRewards(agentId, currency, address),
-                  done: "What it earned is in your account.",
-                }),
-              )}
-            >
-              Claim {earned(rewards, currency, terms)}
-            </button>
-          ))}
-      </div>
+        ))}
+    </div>
+  );
+}
+
+function Notes({ own: { position, now }, terms }: Pick<ActionsProps, "own" | "terms">): ReactElement {
+  const { decimals, symbol } = terms.stakeToken;
+  return (
+    <>
       <p className="soft small">
         Stake for an agent joins for 14 days first. Then it earns once you start it here; what you delegate, unbond or
         claim after that starts it, too.
@@ -159,11 +193,12 @@ function Staked({ agentId, account: { address }, terms }: Props): ReactElement {
           </>
         )}
       </p>
-      <p role="status">{doing.isSending ? "Waiting for the wallet and the chain…" : done.says}</p>
-      <SendTrouble error={doing.error} />
     </>
   );
 }
+
+/** What the account has staked for the agent, and the chain's time. */
+type OwnStake = NonNullable<ReturnType<typeof useStake>["data"]>;
 
 function useStake(agentId: number, address: Account["address"]) {
   const { conclave, settings, publicClient } = useDashboard();
