@@ -4,7 +4,7 @@ import { Link } from "wouter";
 import type { FoundFaults } from "../../../sdk/src/index.ts";
 import { useChainTerms } from "../agents/agents-page.tsx";
 import { amount, shortHex, shortId, time } from "../shared/format.ts";
-import { LATEST_BLOCKS, Source } from "../shared/source.tsx";
+import { FEW_BLOCKS, LATEST_BLOCKS, Source } from "../shared/source.tsx";
 import { retryMs, Trouble } from "../shared/trouble.tsx";
 import type { PastFault } from "../shared/types.ts";
 import { useDashboard } from "../dashboard.tsx";
@@ -25,8 +25,6 @@ const MOST = 100;
 
 /** Time between two looks at the faults of one request: proofs come after its decision. */
 const LOOK_MS = 10_000;
-/** Blocks that are read again and again. */
-const FEW_BLOCKS = 50_000;
 
 function isCheap({ source, toBlock }: FoundFaults, since: bigint): boolean {
   return source === "subgraph" || toBlock - Number(since) < FEW_BLOCKS;

@@ -9,7 +9,7 @@ import { lazy, Suspense, useDeferredValue, useState, type ReactElement } from "r
 import { PROTOCOL_CODES, type HistoryPage as Told, type ProtocolId } from "../../../sdk/src/index.ts";
 import { Choice, Field } from "../shared/field.tsx";
 import { shortId, statusText } from "../shared/format.ts";
-import { Source } from "../shared/source.tsx";
+import { FEW_BLOCKS, Source } from "../shared/source.tsx";
 import { Trouble } from "../shared/trouble.tsx";
 import type { PastRequest, PastStatus } from "../shared/types.ts";
 import { useDashboard } from "../dashboard.tsx";
@@ -45,7 +45,10 @@ export function HistoryPage(): ReactElement {
     initialPageParam: null as string | null,
     getNextPageParam: ({ next }) => next,
   });
-  useNewest(queryKey, read, history);
+  const newest = history.data?.pages[0];
+  // Without a subgraph the node would be asked for the events of many blocks each time.
+  const isCheap = newest?.source === "subgraph" || (newest?.toBlock ?? 0) - settings.deploymentBlock < FEW_BLOCKS;
+  useNewest(queryKey, read, history, isCheap);
   const requests = (history.data?.pages ?? []).flatMap((page) => page.requests);
   const shown = wanted === "" ? requests : requests.filter((one) => isAbout(one, wanted));
   const isFiltered = wanted !== "" || status !== ANY || protocol !== ANY;
@@ -78,13 +81,11 @@ export function HistoryPage(): ReactElement {
         />
       </div>
       {!history.isFetchNextPageError && trouble}
-      {history.data !== undefined && (
-        <Source told={history.data.pages[0]} what="requests" proof="Open a decision to prove it." />
-      )}
+      {history.data !== undefined && <Source told={newest} what="requests" proof="Open a decision to prove it." />}
       {history.isPending && <p className="loading">Reading the history…</p>}
       {history.data !== undefined && shown.length === 0 && more === null && (
         <Suspense>
-          <Nothing isFiltered={isFiltered} told={history.data.pages[0]} />
+          <Nothing isFiltered={isFiltered} told={newest} />
         </Suspense>
       )}
       {shown.length > 0 && <RequestList requests={shown} onEnd={isByItself ? more : null} />}
@@ -105,11 +106,12 @@ function useNewest(
   queryKey: readonly unknown[],
   read: Read,
   { isSuccess, isFetching, refetch }: Pick<UseInfiniteQueryResult, "isSuccess" | "isFetching" | "refetch">,
+  isCheap: boolean,
 ): void {
   const queries = useQueryClient();
   useQuery({
     queryKey: ["newest", ...queryKey],
-    enabled: isSuccess && !isFetching,
+    enabled: isSuccess && !isFetching && isCheap,
     initialData: null,
     staleTime: Infinity,
     gcTime: 0,

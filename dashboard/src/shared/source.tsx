@@ -15,6 +15,8 @@ interface Props {
   readonly blocks?: string;
 }
 
+/** Blocks whose events may be read again and again. */
+export const FEW_BLOCKS = 50_000;
 export const LATEST_BLOCKS = "the latest 50,000 blocks";
 
 /** A subgraph that lacks more blocks than this says so. */
