@@ -61,7 +61,7 @@ export const limits = {
   /** Sources that a question may name. */
   sources: 4,
   /** One document. */
-  documentBytes: 262_144,
+  documentBytes: 256_000,
   /** What a prompt shows of all sources together. */
   shownSourceBytes: 15_360,
   /** A passage of a source. */

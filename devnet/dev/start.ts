@@ -132,7 +132,7 @@ async function start(options: DevOptions, cleanups: (() => Promise<void>)[]): Pr
   const ports = await portsFrom(options.port, count);
   const orDamaged = (what: string) => (error: unknown) => {
     if (kept === null || signal.aborted) throw error;
-    throw invalid(directory, `${what} (${messageOf(error)}); remove the folder`);
+    throw invalid(directory, `${what} (${messageOf(error)}); start it again, or remove the folder`);
   };
 
   if (kept === null && !(await areFresh(Object.values(contracts), "default")))

@@ -1,3 +1,4 @@
+import { isSupermajority } from "../../agents/core/quorum.ts";
 import { passagesOf } from "../../agents/core/sources/passages.ts";
 import type { Decision, Message, SeatIndex, Value } from "../../agents/core/types.ts";
 import { isDataQuestion } from "../sources.ts";
@@ -52,9 +53,14 @@ function overlooked(trace: Trace): readonly string[] {
     : [`all honest seats read ${JSON.stringify(common.slice(0, 40))}, and none could cite it`];
 }
 
-/** SG8: honest models never say that it is too early, so only a source that is still to come makes it so. */
-function hastened({ sources }: Trace, { status }: Decision): readonly string[] {
-  const isToCome = sources?.pages.some(({ absence, texts }) => absence === "not-final" && texts.includes(null));
+/** SG8: honest models never say that it is too early, so only a source that is still to come for more than 2/3 of the seats makes it so. */
+function hastened(trace: Trace, { status }: Decision): readonly string[] {
+  const n = trace.attempt.committee.length;
+  const honest = honestSeats(trace);
+  const isToCome = trace.sources?.pages.some(({ absence, texts }) => {
+    const waiting = honest.filter(({ seat }) => absence === "not-final" && texts[seat] === null).length;
+    return isSupermajority(waiting + n - honest.length, n);
+  });
   return status === "tooEarly" && isToCome !== true ? ["it is too early, though no source is still to come"] : [];
 }
 

@@ -34,6 +34,17 @@ describe("sources: what a model is shown of a long text", () => {
     }
   });
 
+  it("SG7: a question that says one word thousands of times takes no longer than one that says it once", () => {
+    const text = readText(Array.from({ length: 5_000 }, (_, at) => `A line ${at} says a thing.`).join("\n"));
+    const [once, often] = [1, 4_000].map((times) => {
+      const before = process.memoryUsage().heapUsed;
+      const shown = excerptOf(text, "a ".repeat(times), 4_096);
+      return { shown, bytes: process.memoryUsage().heapUsed - before };
+    });
+    assert.equal(often?.shown, once?.shown);
+    assertAtMost(often?.bytes ?? Infinity, 200_000_000);
+  });
+
   it("SG7: a question without a word of the text is shown the beginning", () => {
     const shown = excerptOf(readText(page.join("\n")), "???", 4_096);
     assert.ok(shown.startsWith(passagesOf(page.join("\n"))[0] as string));

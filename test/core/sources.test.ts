@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, it } from "node:test";
 import { cidString } from "../../agents/core/encoding/cid.ts";
 import { encode } from "../../agents/core/encoding/codec.ts";
+import { verifiedBlock } from "../../agents/adapters/ipfs/block.ts";
 import { sha256, utf8 } from "../../agents/core/encoding/bytes.ts";
 import { encodeMessage } from "../../agents/core/encoding/transcript.ts";
 import { limits } from "../../agents/core/limits.ts";
@@ -97,7 +98,8 @@ describe("sources: names and documents", () => {
       "search: export rules",
       "source: eip155:1:0x6b175474e89094c44da98b954eedeac495271d0f:totalSupply()(uint256)@1",
     ]) {
-      assert.match(String(refuseSources(`Is it due?\n${name}\nPlease answer.`)), /a source above other text/);
+      for (const space of ["", " ", "\r"])
+        assert.match(String(refuseSources(`Is it due?\n${name}${space}\nPlease answer.`)), /a source above other text/);
       assert.equal(refuseSources(`Is ${name} a line that names a source?\nPlease answer.`), null);
     }
     // An empty line ends the last lines; what is before it would not gate.
@@ -133,6 +135,7 @@ describe("sources: names and documents", () => {
     }
     const longest = "x".repeat(limits.documentBytes);
     assert.equal(readDocument(digest(longest), blockOf(longest))?.text, longest);
+    assert.equal(verifiedBlock(sha256(blockOf(longest)), blockOf(longest)).length, blockOf(longest).length);
     assert.equal(documentBlock(`${longest}x`), null);
     assert.equal(documentBlock("ü".repeat(limits.documentBytes / 2 + 1)), null);
     assert.equal(documentBlock("\ud800"), null);

@@ -54,14 +54,14 @@ describe("sources from the command line", () => {
 
   it("SG1, SG3: a source that is not a document, or that nobody would read, is refused before anything is paid", async () => {
     await writeFile(join(world.folder, "latin1.txt"), Buffer.from([0x47, 0xfc, 0x6e]));
-    await writeFile(join(world.folder, "long.txt"), "x".repeat(262_145));
+    await writeFile(join(world.folder, "long.txt"), "x".repeat(256_001));
     await writeFile(join(world.folder, "damaged.pdf"), "%PDF-1.4 broken");
     await writeFile(join(world.folder, "pictures.pdf"), pdfOf("Pictures", [[]]));
     const wrong = [
       [asking("--protocol", "council", "--source", "rules.txt"), /council reads no sources/, "TERMS_INVALID"],
       [asking("--protocol", "escalating", "--source", "nowhere.txt"), /can be read/],
-      [asking("--protocol", "escalating", "--source", "latin1.txt"), /UTF-8 text of at most 262144 bytes/],
-      [asking("--protocol", "escalating", "--source", "long.txt"), /UTF-8 text of at most 262144 bytes/],
+      [asking("--protocol", "escalating", "--source", "latin1.txt"), /UTF-8 text of at most 256000 bytes/],
+      [asking("--protocol", "escalating", "--source", "long.txt"), /UTF-8 text of at most 256000 bytes/],
       [asking("--protocol", "escalating", "--source", "damaged.pdf"), /damaged\.pdf.*give another PDF/],
       [asking("--protocol", "escalating", "--source", "pictures.pdf"), /no text is found in it/],
       [asking("--protocol", "escalating", "--source", ""), /a source without a scheme is a CIDv1/],

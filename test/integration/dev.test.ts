@@ -162,13 +162,16 @@ describe("conclave dev", () => {
       assert.equal(damaged.code, "CONFIG_INVALID");
       assert.match(
         damaged.message,
-        /: deployment\.json names no contracts of its chain \(.*deployment\.json.*\); remove/,
+        /: deployment\.json names no contracts of its chain \(.*deployment\.json.*\); start it again/,
       );
     }
     await writeFile(deploymentFile, whole);
     const keystore = join(folder, "world", "agent-2", "keystore.json");
     await rename(keystore, `${keystore}.away`);
-    assert.match((await failure(...again)).message, /: one of its agents is damaged \(.+\); remove the folder$/);
+    assert.match(
+      (await failure(...again)).message,
+      /: one of its agents is damaged \(.+\); start it again, or remove the folder$/,
+    );
     await rename(`${keystore}.away`, keystore);
     const { oracle } = running.facts.deployment;
     running = await startDev("--dir", join(folder, "world"));
@@ -260,7 +263,10 @@ describe("conclave dev refuses", () => {
     for (const name of ["chain.json", "deployment.json"]) await writeFile(join(folder, name), "{");
     const { code, message } = await failure("dev", "--json", "--port", "0", "--dir", folder);
     assert.equal(code, "CONFIG_INVALID");
-    assert.match(message, /: its chain does not go on from chain\.json \(Start anvil: .*\); remove the folder$/);
+    assert.match(
+      message,
+      /: its chain does not go on from chain\.json \(Start anvil: .*\); start it again, or remove the folder$/,
+    );
     await rm(folder, { recursive: true });
   });
 

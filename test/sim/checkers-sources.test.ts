@@ -75,10 +75,19 @@ for (const protocol of ["mbft", "hashgraph"])
       const none = decide({ status: "unanswerable" });
       assertIncludes(says("sources", none), "and none could cite it");
       const early = decide({ status: "tooEarly" });
-      const toCome = good.sources!.pages.map((page) => ({ ...page, absence: "not-final", texts: [null] }) as const);
+      const toCome = good.sources!.pages.map(
+        (page) => ({ ...page, absence: "not-final", texts: page.texts.map(() => null) }) as const,
+      );
+      const toComeForOne = toCome.map((page) => ({
+        ...page,
+        texts: page.texts.map((_, at) => (at === seat ? null : "")),
+      }));
       const hastened = "it is too early, though no source is still to come";
       assertIncludes(says("sources", early), hastened);
-      assert.ok(!says("sources", { ...early, sources: { ...good.sources!, pages: toCome } }).includes(hastened));
+      const earlyWith = (pages: NonNullable<Trace["sources"]>["pages"]): string =>
+        says("sources", { ...early, sources: { ...good.sources!, pages } });
+      assert.ok(!earlyWith(toCome).includes(hastened));
+      assertIncludes(earlyWith(toComeForOne), hastened);
       const apart = none.seats.map((one) => ({
         ...one,
         read: [{ source: 0, text: `Read by ${one.seat}.` }],

@@ -71,7 +71,7 @@ async function readBlock(file: string, host: CliHost): Promise<Uint8Array> {
   if (size > MAX_FILE_BYTES) throw usage("--source", file, `give a file of at most ${MAX_FILE_BYTES} bytes`);
   const bytes = await readFile(path);
   const isPdf = bytes.subarray(0, PDF_MARK.length).equals(PDF_MARK);
-  const text = isPdf ? await textOfPdf(bytes, file) : bytes.toString("utf8");
+  const text = isPdf ? await textOfPdf(bytes, file, host.signal) : bytes.toString("utf8");
   const block = documentBlock(text);
   if (block !== null && (isPdf || bytes.equals(Buffer.from(text, "utf8")))) return block;
   throw usage(
@@ -85,9 +85,10 @@ async function readBlock(file: string, host: CliHost): Promise<Uint8Array> {
 
 const PDF_MARK = Buffer.from("%PDF-");
 
-async function textOfPdf(body: Uint8Array, file: string): Promise<string> {
+async function textOfPdf(body: Uint8Array, file: string, signal: AbortSignal): Promise<string> {
   const job = { kind: "pdf", body, charset: null, pointer: null } as const;
-  const { text } = await extract(job, EXTRACTION_MS, new AbortController().signal).catch((error: unknown) => {
+  const { text } = await extract(job, EXTRACTION_MS, signal).catch((error: unknown) => {
+    signal.throwIfAborted();
     throw usage("--source", file, `give another PDF: ${messageOf(error)}`);
   });
   if (text === "") throw usage("--source", file, "give a PDF whose words are no pictures: no text is found in it");

@@ -2,8 +2,9 @@ import { connect } from "../../adapters/chain/connection.ts";
 import { readRecentFaults } from "../../adapters/chain/faults.ts";
 import type { ReaderOptions } from "../../adapters/chain/reader.ts";
 import { readTerms } from "../../adapters/chain/terms.ts";
+import { messageOf } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
-import type { RequestId } from "../../core/types.ts";
+import type { AgentId, RequestId } from "../../core/types.ts";
 import type { ChainReader } from "../../ports/chain.ts";
 import type { PastFault } from "../../ports/history.ts";
 import { formatAmount } from "../shared/arguments.ts";
@@ -15,13 +16,20 @@ export interface Slashed {
   readonly lines: readonly string[];
 }
 
-const NOBODY = "Nobody has brought it to the slasher yet: anybody can, and the stake is slashed (conclave evidence).";
+/** What is told where the node does not answer: the transcript needs no more of it. */
+export function unreadable(error: unknown): Slashed {
+  return { faults: [], lines: [`What it has cost cannot be read now: ${messageOf(error)}`] };
+}
 
-/** Reads what seats of the request lost for two messages, from the block of the question on. Throws CHAIN_UNREACHABLE. */
+/** Reads what these agents lost for two messages of an attempt, from the block of the question on. Throws CHAIN_UNREACHABLE. */
 export async function readSlashed(
   chain: Pick<ChainReader, "requestEvents">,
   options: ReaderOptions,
-  requestId: RequestId,
+  {
+    requestId,
+    attempt,
+    agents,
+  }: { readonly requestId: RequestId; readonly attempt: number; readonly agents: readonly AgentId[] },
   signal: AbortSignal,
 ): Promise<Slashed> {
   const [[asked], connection] = await Promise.all([chain.requestEvents(requestId, signal), connect(options, signal)]);
@@ -30,10 +38,15 @@ export async function readSlashed(
   const blocks = Number(head - (asked?.blockNumber ?? head)) + 1;
   const filter = { agentId: null, requestId };
   const found = await readRecentFaults(connection, filter, limits.requestSeats, { blocks, signal });
-  const faults = found.faults.filter(({ fault }) => fault === "messages");
-  const lines = faults.map(
-    ({ agentId, cost, reporter, transaction }) =>
-      `Agent ${agentId} lost ${formatAmount(cost, stakeToken)} of stake for it; ${reporter} brought the proof (transaction ${transaction}).`,
-  );
-  return { faults, lines: lines.length === 0 ? [NOBODY] : lines };
+  const faults = found.faults.filter((one) => one.fault === "messages" && one.attempt === attempt);
+  const lines = [...new Set(agents)].flatMap((agentId) => {
+    const own = faults.filter((fault) => fault.agentId === agentId);
+    if (own.length === 0)
+      return `Nobody has brought the proof against agent ${agentId} to the slasher yet: anybody can (conclave evidence).`;
+    return own.map(
+      ({ cost, reporter, transaction }) =>
+        `Agent ${agentId} lost ${formatAmount(cost, stakeToken)} of stake for it; ${reporter} brought the proof (transaction ${transaction}).`,
+    );
+  });
+  return { faults, lines };
 }

@@ -21,7 +21,7 @@ import { printable } from "../shared/output.ts";
 import { transcriptDot, transcriptSvg } from "./graph.ts";
 import { transcriptHtml } from "./html.ts";
 import { linesOf } from "./lines.ts";
-import { readSlashed } from "./slashed.ts";
+import { readSlashed, unreadable } from "./slashed.ts";
 import { transcriptText } from "./text.ts";
 
 interface Options extends ChainFlags, ContentFlags {
@@ -65,8 +65,14 @@ export const transcript: CommandSpec<Options> = {
       }
       if (car !== null && report.ok) await exportCar(car, rootOf(report), store, host.signal);
       const argument = argumentOf(deliberation);
+      const { attempt, messages: spoken } = deliberation;
+      const agents = argument.equivocations.flatMap(([first = 0]) => {
+        const seat = spoken[first]?.header.seat;
+        return seat === undefined ? [] : (attempt.committee[seat]?.agentId ?? []);
+      });
+      const about = { requestId, attempt: attempt.attempt, agents };
       const slashed =
-        argument.equivocations.length === 0 ? null : await readSlashed(chain, source, requestId, host.signal);
+        agents.length === 0 ? null : await readSlashed(chain, source, about, host.signal).catch(unreadable);
       const lines = slashed?.lines ?? [];
       const text =
         form === undefined

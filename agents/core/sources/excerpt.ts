@@ -13,7 +13,7 @@ export function excerptOf({ text, passages }: ReadText, question: string, maxByt
   if (utf8(text).length <= maxBytes) return text;
   const index = new MiniSearch({ fields: ["passage"] });
   index.addAll(passages.map((passage, id) => ({ id, passage })));
-  const found = index.search(question).map(({ id }) => id as number);
+  const found = index.search(wordsOf(question)).map(({ id }) => id as number);
   const ranked = [...new Set([...found, ...passages.keys()])];
   const chosen = new Set<number>();
   let bytes = 0;
@@ -25,6 +25,15 @@ export function excerptOf({ text, passages }: ReadText, question: string, maxByt
   }
   return passages.map((passage, id) => (chosen.has(id) ? passage : null)).reduce<string>(joined, "");
 }
+
+/** A question's words, each once and not too many: each takes a table of all passages while it is looked for. */
+function wordsOf(question: string): string {
+  const words = question.toLowerCase().split(SPACE_OR_PUNCTUATION);
+  return [...new Set(words)].slice(0, MOST_WORDS).join(" ");
+}
+
+const SPACE_OR_PUNCTUATION = /[\s\p{P}]+/u;
+const MOST_WORDS = 512;
 
 function joined(shown: string, passage: string | null): string {
   if (passage !== null) return shown + passage;

@@ -29,7 +29,7 @@ export function refuseSources(question: string): string | null {
   const { sources, rest } = readSources(question);
   const last = rest.split("\n").at(-1) ?? "";
   if (ATTEMPTED.test(last)) return `the question's last lines name a source that cannot be read: ${whyNot(last)}`;
-  if (rest.split("\n").some((line) => sourceIn(line) !== null))
+  if (rest.split("\n").some((line) => sourceIn(line.trimEnd()) !== null))
     return "the question names a source above other text; sources stand in its last lines, below all that is asked";
   if (NAMED.test(rest))
     return "the question names a document elsewhere than in its last lines; give each a line of its own at the end: `source: CID`";
