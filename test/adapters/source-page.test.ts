@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
-import { connect, type AddressInfo } from "node:net";
+import type { AddressInfo } from "node:net";
 import { describe, it } from "node:test";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import fc from "fast-check";
@@ -11,6 +11,7 @@ import { sha256, utf8 } from "../../agents/core/encoding/bytes.ts";
 import { openSourceReader } from "../../agents/adapters/source-reader/reader.ts";
 import type { Reading } from "../../agents/core/sources/snapshot.ts";
 import { configFor, failureOf, guardedDialler, readOnce, sourceOf, withPages, type Handler } from "../support/pages.ts";
+import { withProxy } from "../support/proxy.ts";
 
 const TEXT = { "content-type": "text/plain" };
 const page =
@@ -392,20 +393,10 @@ describe("reading a page", () => {
     process.env["NODE_TLS_REJECT_UNAUTHORIZED"] = "0";
     try {
       await withPages(page("not to be read"), async (port) => {
-        const proxy = createServer();
-        proxy.on("connect", (_, socket) => {
-          const inner = connect(port, "127.0.0.1", () => socket.write("HTTP/1.1 200 OK\r\n\r\n"));
-          for (const one of [inner, socket]) one.on("error", () => undefined);
-          inner.pipe(socket).pipe(inner);
-        });
-        await once(proxy.listen(0, "127.0.0.1"), "listening");
-        const proxyUrl = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
-        try {
+        await withProxy(port, async (proxyUrl) => {
           const reading = await readOnce("https://elsewhere.test/", { ...configFor(port), proxyUrl });
           assert.equal(reading.kind === "failed" && reading.reason, "tls");
-        } finally {
-          proxy.close();
-        }
+        });
       });
     } finally {
       if (unsafe === undefined) delete process.env["NODE_TLS_REJECT_UNAUTHORIZED"];

@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { createServer } from "node:http";
-import { connect, type AddressInfo } from "node:net";
 import { describe, it } from "node:test";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { AUTHORITY, configFor, failureOf, readOnce, withPages, type Handler } from "../support/pages.ts";
+import { withProxy } from "../support/proxy.ts";
 
 const HEAD = "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ntransfer-encoding: chunked\r\n\r\n";
 
@@ -30,22 +28,6 @@ const floods: readonly (readonly [string, Handler, string])[] = [
   ["chunks of one byte without an end", endless(HEAD, "1\r\na\r\n".repeat(10_000)), "too-large"],
   ["early hints without an end", endless("", "HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n".repeat(1000)), "too-large"],
 ];
-
-/** Runs `use` with the URL of a proxy whose every tunnel leads to that port. */
-async function withProxy<T>(port: number, use: (proxyUrl: string) => Promise<T>): Promise<T> {
-  const proxy = createServer();
-  proxy.on("connect", (_, socket) => {
-    const inner = connect(port, "127.0.0.1", () => socket.write("HTTP/1.1 200 OK\r\n\r\n"));
-    for (const one of [inner, socket]) one.on("error", () => undefined);
-    inner.pipe(socket).pipe(inner);
-  });
-  await once(proxy.listen(0, "127.0.0.1"), "listening");
-  try {
-    return await use(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}`);
-  } finally {
-    proxy.close();
-  }
-}
 
 /** The reason for which a page that comes through a proxy is not read; null if it is read. */
 async function failureByProxy(handler: Handler): Promise<string | null> {

@@ -1,7 +1,9 @@
 import type { Extractor, ReadingFailure } from "../../core/sources/snapshot.ts";
 
-/** EV10: how the text of a body is made, by its media type. A version changes when the text that it makes of a body may change: with a
- * library, or by the number behind it when our own code does. */
+/**
+ * EV10: how the text of a body is made, by its media type. A version changes when the text that it makes of a body may change: with a
+ * library, or by the number behind it when our own code does.
+ */
 export const EXTRACTORS = {
   html: { name: "readability", version: "0.6.0+linkedom.0.18.15+2" },
   json: { name: "json", version: "1" },
