@@ -20,6 +20,7 @@ import { hexToBytes } from "../../agents/core/encoding/bytes.ts";
 import { contracts, type Deployment } from "../../scripts/deploy/settings.ts";
 import { areFresh } from "../../agents/adapters/artifacts/artifacts.ts";
 import type { Address, AgentId, Hex } from "../../agents/core/types.ts";
+import { UNBOUNDED } from "../../agents/ports/chain.ts";
 import { startLocalChain, type LocalChain } from "../local-chain.ts";
 import { startGraphNode } from "../subgraph/graph-node.ts";
 import { freePort } from "../subgraph/ports.ts";
@@ -76,7 +77,7 @@ export interface DevFacts {
   }[];
 }
 
-/** An account with coins and tokens, and with a subscription. Its key is public: it is worth nothing on any other chain. */
+/** An account with coins and tokens, and with a subscription from which it may ask. Its key is public: it is worth nothing on any other chain. */
 export interface Asker {
   readonly address: Address;
   readonly privateKey: Hex;
@@ -100,6 +101,7 @@ const PASSWORD = "conclave dev";
 const SCRYPT_N = 4096;
 const TOKENS = parseEther("1000000");
 const PREPAID = parseEther("100000");
+const UNBOUNDED_FEES = { token: UNBOUNDED, native: UNBOUNDED };
 /** The first subscription of the oracle. */
 const SUBSCRIPTION = 1;
 /** Distances of the dashboard's port and of the agents' first ports from the chain's: an agent has one for its gateway, then one for its live stream. */
@@ -306,6 +308,7 @@ async function openAsker({ chain, deployment, bank }: World, directory: string, 
   const actions = await createOperatorActions({ ...place, account: keys.viemAccount() });
   const { subscriptionId } = await actions.createSubscription();
   await actions.fund(subscriptionId, "token", PREPAID);
+  await actions.setConsumer(subscriptionId, address, UNBOUNDED_FEES);
   return { ...asker, subscriptionId };
 }
 

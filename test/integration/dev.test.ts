@@ -176,7 +176,7 @@ describe("conclave dev", () => {
     const { oracle } = running.facts.deployment;
     running = await startDev("--dir", join(folder, "world"));
     assert.equal(running.facts.deployment.oracle, oracle);
-    assert.match(await ask("What is 27 plus 39?"), /"requestId":"2".*"answer":"66"/s);
+    assert.match(await ask("What is 27 plus 39?", "--subscription", "1"), /"requestId":"281474976710657".*"answer":"66"/s);
     const { code, value } = await cli.json("verify", "--since", "0", "--deployment", running.facts.deploymentFile);
     assert.deepEqual([code, value["proven"]], [0, 2]);
   });
