@@ -64,13 +64,17 @@ function hastened(trace: Trace, { status }: Decision): readonly string[] {
   return status === "tooEarly" && isToCome !== true ? ["it is too early, though no source is still to come"] : [];
 }
 
-/** SG8, SG12: whether some number that all honest seats read, within the tolerance, could not be cited. */
+/**
+ * SG8, SG12: whether no number could be cited though any two that honest seats read agree. One that agrees with two others is not enough:
+ * where its seat says nothing in time, they are left, and need not agree with each other.
+ */
 function overlookedNumber(trace: Trace): readonly string[] {
   const read = honestSeats(trace).map((seat) => backedBy(trace, seat));
-  const common = read
-    .flat()
-    .find((one) => read.every((own) => own.some((other) => isSame(trace.attempt.request.terms, other, one))));
-  return common === undefined ? [] : [`all honest seats read ${common} within the tolerance, and none could cite it`];
+  const all = read.flat();
+  const doAgree =
+    read.every(({ length }) => length > 0) &&
+    all.every((one) => all.every((other) => isSame(trace.attempt.request.terms, one, other)));
+  return doAgree ? [`all honest seats read ${all[0] ?? ""} within the tolerance, and none could cite it`] : [];
 }
 
 function unborne(

@@ -117,6 +117,37 @@ for (const protocol of ["mbft", "hashgraph"])
     });
   });
 
+describe("checkers of worlds with sources: numbers", () => {
+  it("SI13: reports a non-answer where any two numbers of honest seats agree, not where one agrees with two that do not", async () => {
+    const options = {
+      protocol: "escalating",
+      n: 4,
+      byzantine: 1,
+      faults: ["crash"],
+      byzantineKinds: ["twin"],
+    } as const;
+    // Seat 1 read -2921.86, within the tolerance of 0's -2921.94 and 3's -2921.77, and was away when it should say so.
+    const trace = await runWorld(
+      createPlan({ ...options, kind: "number", errorPpm: 0, sources: ["moving"] }, 75_007_899),
+    );
+    assert.deepEqual(violationsIn(trace), []);
+    const reading = (...texts: readonly string[]): string =>
+      checkers
+        .sources({
+          ...trace,
+          seats: trace.seats.map((one) => ({
+            ...one,
+            read: texts.slice(one.seat, one.seat + 1).map((text) => ({ source: 0, text })),
+          })),
+        })
+        .join("; ");
+    const reported = "all honest seats read -2921.94 within the tolerance, and none could cite it";
+    assert.equal(reading("-2921.94", "-2921.86", "0", "-2921.87"), reported);
+    assert.equal(reading("-2921.94", "-2921.86", "0", "-2921.77"), "");
+    assert.equal(reading("-2921.94", "-2921.94", "0"), "");
+  });
+});
+
 describe("checkers of a hashgraph with sources", () => {
   it("SI11, SI12: what a liar copies from another seat's line is not in its own, though both read the same", async () => {
     const options = {
