@@ -62,8 +62,8 @@ export const limits = {
   sources: 4,
   /** One document. */
   documentBytes: 256_000,
-  /** What a prompt shows of all sources together. */
-  shownSourceBytes: 15_360,
+  /** What a prompt shows of all sources together, then the ever shorter forms that follow where it does not fit a model. */
+  shownSourceBytes: [15_360, 3_840, 960, 240],
   /** A passage of a source. */
   passageBytes: 1024,
   /** Passages of all sources that a seat names: their digests fit into one message. */

@@ -74,8 +74,8 @@ export function createPanel({ book, question, seed, variantOf, isPoisoned, curve
       return { ...answer, confidencePpm: calibratedConfidence(steps, raw as Ppm) };
     }
     cost.failed += 1;
-    const brief = shortened(wording, answer.reason);
-    return brief === null ? answer : await ask(lane, brief);
+    const shorter = shortened(wording, answer.reason);
+    return shorter === null ? answer : await ask(lane, shorter);
   };
   return { cost, ask };
 }

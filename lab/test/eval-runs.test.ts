@@ -77,7 +77,7 @@ describe("eval: the panel", () => {
     const panel = panelOf(createAnswerBook([{ label: "", key: "", isGreedy: false, models: [model] }], null));
     const prompt = revisePrompt(attemptFor(question, 0, 4, "normal"), null, ["x".repeat(500)]);
     assert.equal((await panel.ask(0, prompt.small)).kind, "answered");
-    assert.deepEqual(asked, [prompt.small.user, prompt.small.brief]);
+    assert.deepEqual(asked, [prompt.small.user, ...(prompt.small.briefs ?? [])]);
     assert.deepEqual([panel.cost.calls, panel.cost.failed], [2, 1]);
   });
 });

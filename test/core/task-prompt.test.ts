@@ -95,7 +95,7 @@ for (const set of PROMPT_SETS)
     it("P9: an answer under judgement and the own answer are shown whole, in the brief as well", () => {
       const answer = '"'.repeat(limits.answerBytes);
       const long = "x".repeat(limits.proofBytes);
-      for (const { user, brief } of [
+      for (const { user, briefs: [brief] = [] } of [
         verifyPrompt(attemptOf(4), answer, long)[set],
         revisePrompt(attemptOf(4), { answer, proof: "mine" }, [long])[set],
       ])
@@ -105,7 +105,7 @@ for (const set of PROMPT_SETS)
     it("P9: the brief differs in peers' texts only, each with the same share of 256 bytes", () => {
       const long = "\u00ad".repeat(256);
       const own = { answer: "yes", proof: "mine" };
-      const { user, brief } = revisePrompt(attemptOf(4), own, [long, "no: short", long])[set];
+      const { user, briefs: [brief] = [] } = revisePrompt(attemptOf(4), own, [long, "no: short", long])[set];
       const names = (text: string): readonly string[] => text.split("\n").map((line) => line.replace(/: .*$/, ""));
       assert.deepEqual(names(brief as string), names(user));
       for (const name of ["question", "answer", "proof"])
@@ -117,29 +117,35 @@ for (const set of PROMPT_SETS)
 
     it("P9: the texts of any number of peers take up 256 bytes of the brief, besides the separators", () => {
       for (const peers of [3, 25, 63]) {
-        const { brief } = revisePrompt(attemptOf(4), null, Array<string>(peers).fill('"'.repeat(200)))[set];
+        const { briefs: [brief] = [] } = revisePrompt(attemptOf(4), null, Array<string>(peers).fill('"'.repeat(200)))[
+          set
+        ];
         const shown = shownIn(brief as string, "counterProof").length + shownIn(brief as string, "others").length;
         assertAtMost(shown - 3 * (peers - 2), limits.briefBytes, `${peers}`);
       }
     });
 
     it("P9: there is no brief if it would be the same prompt", () => {
-      assert.ok(!("brief" in revisePrompt(attemptOf(4), { answer: "yes", proof: "mine" }, ["no: 5 > 3"])[set]));
+      assert.ok(!("briefs" in revisePrompt(attemptOf(4), { answer: "yes", proof: "mine" }, ["no: 5 > 3"])[set]));
     });
 
     it("P9: with documents, the brief keeps them whole and cuts the passages that peers chose", () => {
       const text = "Exports above 500 need a licence. ".repeat(20);
       const citation = { quotation: text.slice(0, 500) } as Citation;
-      const { user, brief } = withSources(verifyPrompt(attemptOf(4), "yes", "short"), [text], [citation])[set];
+      const { user, briefs: [brief] = [] } = withSources(
+        verifyPrompt(attemptOf(4), "yes", "short"),
+        [text],
+        [citation],
+      )[set];
       assert.equal(shownIn(user, "quote"), citation.quotation);
       assert.equal(shownIn(brief as string, "quote"), `${citation.quotation.slice(0, 253)}...`);
       assert.equal(shownIn(brief as string, set === "small" ? "sourceA" : "[1]"), text);
-      assert.ok(!("brief" in withSources(verifyPrompt(attemptOf(4), "yes", "short"), [text])[set]));
+      assert.ok(!("briefs" in withSources(verifyPrompt(attemptOf(4), "yes", "short"), [text])[set]));
     });
 
     it("P9: the brief is asked after a prompt that was too long or an answer that was cut off, and after no other failure", () => {
       const prompt = revisePrompt(attemptOf(4), null, ["x".repeat(500)])[set];
-      const { brief, ...rest } = prompt;
+      const { briefs: [brief] = [], ...rest } = prompt;
       for (const failure of ["prompt-too-long", "truncated"]) {
         const again = shortened(prompt, failure);
         assert.deepEqual(again, { ...rest, user: brief });

@@ -20,9 +20,11 @@ const question = ["--question", "Does an export of 720 need a licence?"] as cons
 const asking = (...more: readonly string[]): readonly string[] =>
   ["request", "--dir", "a", "--kind", "boolean"].concat(more.includes("--question") ? [] : question, more);
 
-const rulesPage: Handler = ({ headers }, response) => {
+const rulesPage: Handler = ({ headers, url }, response) => {
   if (headers.host === "api.test")
     return response.writeHead(200, { "content-type": "application/json" }).end('{"price":5,"name":"five"}');
+  if (url === "/scripts")
+    return response.writeHead(200, { "content-type": "text/html" }).end("<body><script>show()</script></body>");
   const page = `<html><head><title>Customs</title></head><body><main><h1>Customs</h1><p>${RULES}</p></main></body></html>`;
   return response.writeHead(200, { "content-type": "text/html; charset=utf-8" }).end(page);
 };
@@ -55,6 +57,7 @@ describe("sources from the command line", () => {
   it("SG1, SG3: a source that is not a document, or that nobody would read, is refused before anything is paid", async () => {
     await writeFile(join(world.folder, "latin1.txt"), Buffer.from([0x47, 0xfc, 0x6e]));
     await writeFile(join(world.folder, "long.txt"), "x".repeat(256_001));
+    await writeFile(join(world.folder, "blank.txt"), " \n");
     await writeFile(join(world.folder, "damaged.pdf"), "%PDF-1.4 broken");
     await writeFile(join(world.folder, "pictures.pdf"), pdfOf("Pictures", [[]]));
     const wrong = [
@@ -63,6 +66,7 @@ describe("sources from the command line", () => {
       [asking("--protocol", "escalating", "--source", "latin1.txt"), /UTF-8 text of at most 256000 bytes/],
       [asking("--protocol", "escalating", "--source", "long.txt"), /UTF-8 text of at most 256000 bytes/],
       [asking("--protocol", "escalating", "--source", "damaged.pdf"), /damaged\.pdf.*give another PDF/],
+      [asking("--protocol", "escalating", "--source", "blank.txt"), /no text is found in it/],
       [asking("--protocol", "escalating", "--source", "pictures.pdf"), /no text is found in it/],
       [asking("--protocol", "escalating", "--source", ""), /a source without a scheme is a CIDv1/],
       [asking("--protocol", "escalating", "--source", "gopher:rules"), /the scheme gopher: is unknown/],
@@ -131,6 +135,9 @@ describe("sources from the command line", () => {
           const { code, message } = await world.failure(...asking("--protocol", "mbft", "--source", source));
           assert.deepEqual([code, message.includes(source)], ["SOURCE_UNREADABLE", true], message);
         }
+        const scripts = await world.failure(...asking("--protocol", "mbft", "--source", "https://pages.test/scripts"));
+        assert.equal(scripts.code, "SOURCE_UNREADABLE");
+        assert.match(scripts.message, /pages\.test\/scripts has no words that an agent can read/);
         // SG12: nor is a number, where none stands.
         const name = ["--kind", "number", "--question", "How much?", "--source", "https://api.test/rates#/name"];
         const numberless = await world.failure("request", "--dir", "a", "--protocol", "mbft", ...name);

@@ -62,7 +62,7 @@ async function askedOnce(
       const step = mbft.start(context);
       const effects = step.effects.map((effect) =>
         effect.kind === "ask"
-          ? { ...effect, prompt: reworded(effect.prompt, (one) => ({ ...one, user, brief: "task: propose" })) }
+          ? { ...effect, prompt: reworded(effect.prompt, (one) => ({ ...one, user, briefs: ["task: propose"] })) }
           : effect,
       );
       return { ...step, effects };

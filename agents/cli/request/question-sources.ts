@@ -72,6 +72,12 @@ async function readBlock(file: string, host: CliHost): Promise<Uint8Array> {
   const bytes = await readFile(path);
   const isPdf = bytes.subarray(0, PDF_MARK.length).equals(PDF_MARK);
   const text = isPdf ? await textOfPdf(bytes, file, host.signal) : bytes.toString("utf8");
+  if (text.trim() === "")
+    throw usage(
+      "--source",
+      file,
+      `give a ${isPdf ? "PDF whose words are no pictures" : "file with words"}: no text is found in it`,
+    );
   const block = documentBlock(text);
   if (block !== null && (isPdf || bytes.equals(Buffer.from(text, "utf8")))) return block;
   throw usage(
@@ -91,6 +97,5 @@ async function textOfPdf(body: Uint8Array, file: string, signal: AbortSignal): P
     signal.throwIfAborted();
     throw usage("--source", file, `give another PDF: ${messageOf(error)}`);
   });
-  if (text === "") throw usage("--source", file, "give a PDF whose words are no pictures: no text is found in it");
   return text;
 }

@@ -42,6 +42,7 @@ export async function requireReadable(
     const reading = await reader.read(source, host.signal);
     const isData = request.isDataQuestion === true && reading.kind === "read";
     if (isData) number = dataNumber(request, reading.snapshot.text)?.text ?? null;
+    if (reading.kind === "read" && reading.snapshot.text === "") throw wordless(source.text);
     if (reading.kind === "read" && (!isData || number !== null)) continue;
     const { reason, detail } = reading.kind === "failed" ? reading : numberless(reading.snapshot.text);
     const way = WAYS[reason];
@@ -52,6 +53,15 @@ export async function requireReadable(
     );
   }
   return number;
+}
+
+/** No committee finds a passage there, as on a page that its scripts make. */
+function wordless(source: string): ConclaveError {
+  return new ConclaveError(
+    "SOURCE_UNREADABLE",
+    `Ask the question: source = ${source} has no words that an agent can read, since no agent runs a page's scripts; name another page, such as the JSON that this one shows, or ask all the same with --unread; nothing was paid`,
+    { field: "source", value: source, reason: "no-words" },
+  );
 }
 
 /** SG12: what is no number of the terms is no such value to a data question. */

@@ -1,10 +1,10 @@
 /** What one seat does with sources, and what follows where nobody can cite any: the same in phases and in a graph (docs/spec/sources.md). */
 import { digestOf } from "../encoding/codec.ts";
 import { limits } from "../limits.ts";
-import type { Prompt } from "../prompts/prompt.ts";
+import { reworded, withBriefs, type Prompt } from "../prompts/prompt.ts";
 import { admitting } from "../prompts/source-prompt.ts";
 import { saidNonAnswer } from "../request/non-answers.ts";
-import { excerptOf } from "../sources/excerpt.ts";
+import { excerptsOf } from "../sources/excerpt.ts";
 import { grounded, sourcesOf } from "../sources/named.ts";
 import { ONE_PPM, type Attempt, type Ppm } from "../types.ts";
 import { readAsData } from "./data.ts";
@@ -32,7 +32,10 @@ const NOT_IN_TIME = { kind: "failed", reason: "timeout" } as const;
 /** What each source shows a model; null where its seat read nothing. */
 export type Texts = readonly (string | null)[];
 
-/** SG7: the calls as `show` words them with what the seat read. Who read nothing neither answers nor judges. */
+/**
+ * SG7: the calls as `show` words them with what the seat read, and ever less of it for a model that it does not fit. Who read nothing
+ * neither answers nor judges.
+ */
 export function showing<One extends Call>(
   { request }: Attempt,
   read: SeatView<unknown>["read"],
@@ -41,12 +44,20 @@ export function showing<One extends Call>(
 ): readonly Call[] {
   // To make excerpts of long texts takes time.
   if (calls.length === 0) return [];
-  const room = Math.floor(limits.shownSourceBytes / (read?.length ?? 1));
-  const texts = (read ?? []).map((one) => (one?.kind === "read" ? excerptOf(one, request.question, room) : null));
-  if (texts.every((text) => text === null)) return [];
+  const excerpts = (read ?? []).map((one) => (one?.kind === "read" ? excerptsOf(one, request.question) : null));
+  if (excerpts.every((excerpt) => excerpt === null)) return [];
+  const texts = limits.shownSourceBytes.map((bytes): Texts => {
+    const room = Math.floor(bytes / excerpts.length);
+    return excerpts.map((excerpt) => excerpt?.(room) ?? null);
+  });
+  const different = texts.filter((some, at) => at === 0 || some.some((text, index) => text !== texts[at - 1]?.[index]));
   const admits = request.admitsNonAnswers === true;
   return calls.map((call) => {
-    const prompt = show(call, texts);
+    const [whole, ...shorter] = different.map((some) => show(call, some)) as [Prompt, ...Prompt[]];
+    const prompt = reworded(whole, (wording, set) => {
+      const others = shorter.map(({ [set]: { user, briefs = [user] } }) => briefs);
+      return withBriefs(wording, [...(wording.briefs ?? []), ...others.flat()]);
+    });
     return { about: call.about, prompt: admits ? admitting(prompt) : prompt };
   });
 }

@@ -48,8 +48,8 @@ export interface Wording {
   readonly system: string;
   /** Rendered fields: the only place for askers' and peers' text. */
   readonly user: string;
-  /** P9: `user` with the texts of peers cut short; absent if that changes nothing. */
-  readonly brief?: string;
+  /** P9, SG7: shorter forms of `user`, each shorter than the one before; absent if there is none. */
+  readonly briefs?: readonly string[];
   readonly schema: OutputSchema;
   /** The property whose token probability is the confidence. */
   readonly confidenceOf: string;
@@ -125,10 +125,17 @@ export function cutText(text: string, maxBytes: number): string {
   return cut + mark;
 }
 
-/** Failures that long texts of peers can cause: the prompt fills the context, or leaves no room for the answer. */
+/** Failures that long texts of peers and sources can cause: the prompt fills the context, or leaves no room for the answer. */
 const TOO_LONG: readonly string[] = ["prompt-too-long", "truncated"];
 
-/** P9: the shorter wording to ask after a call that failed this way; null without one. */
-export function shortened({ brief, ...wording }: Wording, failure: string): Wording | null {
-  return brief !== undefined && TOO_LONG.includes(failure) ? { ...wording, user: brief } : null;
+/** P9, SG7: the wording with these shorter forms, less those that change nothing. */
+export function withBriefs({ briefs: _, ...wording }: Wording, briefs: readonly string[]): Wording {
+  const others = [...new Set(briefs)].filter((brief) => brief !== wording.user);
+  return others.length === 0 ? wording : { ...wording, briefs: others };
+}
+
+/** P9, SG7: the shorter wording to ask after a call that failed this way; null without one. */
+export function shortened(wording: Wording, failure: string): Wording | null {
+  const [user, ...briefs] = wording.briefs ?? [];
+  return user !== undefined && TOO_LONG.includes(failure) ? withBriefs({ ...wording, user }, briefs) : null;
 }

@@ -8,6 +8,7 @@ import {
   cutText,
   renderFields,
   reworded,
+  withBriefs,
   type OutputProperty,
   type OutputSchema,
   type Prompt,
@@ -99,15 +100,10 @@ export function withSources(prompt: Prompt, texts: Texts, citations: readonly Ci
       );
       return `${user}\n${renderFields([...quotations, ...sourceFields(set, texts)])}`;
     };
-    const { user, brief = user } = wording;
-    const whole = rendered(user, limits.quotationBytes);
+    const { user, briefs: [brief = user] = [] } = wording;
     const short = rendered(brief, Math.floor(limits.briefBytes / Math.max(1, citations.length)));
-    return {
-      ...wording,
-      system: `${wording.system} ${WORDS[set].judge}`,
-      user: whole,
-      ...(short !== whole && { brief: short }),
-    };
+    const system = `${wording.system} ${WORDS[set].judge}`;
+    return withBriefs({ ...wording, system, user: rendered(user, limits.quotationBytes) }, [short]);
   });
 }
 

@@ -2,6 +2,7 @@ import { limits } from "../limits.ts";
 import {
   cutText,
   renderFields,
+  withBriefs,
   type OutputProperty,
   type OutputSchema,
   type Prompt,
@@ -91,7 +92,7 @@ function wordingOf(set: PromptSet, attempt: Attempt, task: Task, data: Data, rep
       ...data.map(([name, value]) => [name, shownText(value, roomBytes), "untrusted"] as const),
     ]);
   const [whole, brief] = [user(Infinity), user(roomOf(data.map(([, value]) => value)))];
-  return { system: `${COMMON[set]} ${task[set]}`, user: whole, ...(brief !== whole && { brief }), ...reply };
+  return withBriefs({ system: `${COMMON[set]} ${task[set]}`, user: whole, ...reply }, [brief]);
 }
 
 type Lines = Parameters<typeof renderFields>[0];

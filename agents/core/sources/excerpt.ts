@@ -1,29 +1,49 @@
 import MiniSearch from "minisearch";
 import { utf8 } from "../encoding/bytes.ts";
 import type { ReadText } from "./reading.ts";
+import { truncateText } from "./text.ts";
 
 /** Stands where passages are left out. */
 const GAP = "[...]\n";
 
 /**
- * SG7: what of a text a model is shown: all of it, or the passages that rank highest for a question, in their order. Local: nobody
- * else has to choose the same.
+ * SG7: what of a text a model is shown in so many bytes: all of it, or the passages that rank highest for a question, in their order;
+ * where not even the first fits, the same of its lines, or the beginning of its only line. Local: nobody else has to choose the same.
  */
-export function excerptOf({ text, passages }: ReadText, question: string, maxBytes: number): string {
-  if (utf8(text).length <= maxBytes) return text;
+export function excerptsOf(
+  { text, passages }: Pick<ReadText, "text" | "passages">,
+  question: string,
+): (maxBytes: number) => string {
+  const { length } = utf8(text);
+  let ranked: readonly number[] | null = null;
+  return (maxBytes) => {
+    if (length <= maxBytes) return text;
+    ranked ??= rankedFor(question, passages);
+    const chosen = new Set<number>();
+    let bytes = 0;
+    for (const id of ranked) {
+      // Each passage may stand alone between two gaps.
+      bytes += utf8(passages[id] as string).length + GAP.length;
+      if (bytes + GAP.length > maxBytes) break;
+      chosen.add(id);
+    }
+    if (chosen.size === 0) return beginningOf(passages[ranked[0] ?? 0] ?? "", question, maxBytes);
+    return passages.map((passage, id) => (chosen.has(id) ? passage : null)).reduce<string>(joined, "");
+  };
+}
+
+function beginningOf(passage: string, question: string, maxBytes: number): string {
+  const lines = passage.split(/(?<=\n)/);
+  if (lines.length === 1) return truncateText(passage, maxBytes).text;
+  return excerptsOf({ text: passage, passages: lines }, question)(maxBytes);
+}
+
+/** The places of all passages, that of the likeliest one first. */
+function rankedFor(question: string, passages: readonly string[]): readonly number[] {
   const index = new MiniSearch({ fields: ["passage"] });
   index.addAll(passages.map((passage, id) => ({ id, passage })));
   const found = index.search(wordsOf(question)).map(({ id }) => id as number);
-  const ranked = [...new Set([...found, ...passages.keys()])];
-  const chosen = new Set<number>();
-  let bytes = 0;
-  for (const id of ranked) {
-    // Each passage may stand alone between two gaps.
-    bytes += utf8(passages[id] as string).length + GAP.length;
-    if (bytes + GAP.length > maxBytes) break;
-    chosen.add(id);
-  }
-  return passages.map((passage, id) => (chosen.has(id) ? passage : null)).reduce<string>(joined, "");
+  return [...new Set([...found, ...passages.keys()])];
 }
 
 /** A question's words, each once and not too many: each takes a table of all passages while it is looked for. */

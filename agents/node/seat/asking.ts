@@ -47,7 +47,7 @@ function reportUnread({ context, ports, events }: EffectHost, fields: Readonly<R
   ports.log.warn({ ...tagOf(context), why: unreadAnswer(request, answer) }, "the model gave no answer: abstaining");
 }
 
-/** P9: asks again with shorter texts of peers, if their length may be why there is no answer. */
+/** P9, SG7: asks again with shorter texts of peers and sources, as long as their length may be why there is no answer. */
 async function answerTo(
   host: EffectHost,
   wording: Wording,
@@ -61,7 +61,7 @@ async function answerTo(
   } catch (error) {
     const again = shortened(wording, modelFailure(error));
     if (again === null) throw error;
-    logFailure(host, error, "model call failed: asking again with peers' texts cut short");
+    logFailure(host, error, "model call failed: asking again with shorter texts of peers and sources");
     return await answerTo(host, again, call, signal);
   }
 }
