@@ -49,8 +49,8 @@ const WORDED_WITH_SOURCES: readonly string[] = ["escalating"];
 const HASHES: Readonly<Record<string, string>> = {
   "small@2": "827d687684516403bde510a09e09adc175b2b8613c38f006de78cc3c4053bd5b",
   "general@1": "969ed08c6a83627082858340e2d9f819beecfe7a24ed1bfdbef4bc30b2a7fc99",
-  "small@2 sources@9": "3a4e6d2ff17dd5b20ca155a7f50b1d91ccf0fcba613b45edb61ad963bcf0cc51",
-  "general@1 sources@9": "599913f5c0d7ce37a435e92972110f9ce1d2545549bbf745b0175c701e3d529a",
+  "small@2 sources@10": "3a4e6d2ff17dd5b20ca155a7f50b1d91ccf0fcba613b45edb61ad963bcf0cc51",
+  "general@1 sources@10": "599913f5c0d7ce37a435e92972110f9ce1d2545549bbf745b0175c701e3d529a",
 };
 
 /** Everything that seats ask when they are asked all of that under the protocols, with these documents as sources. */

@@ -102,6 +102,18 @@ describe("sources: names and documents", () => {
         assert.match(String(refuseSources(`Is it due?\n${name}${space}\nPlease answer.`)), /a source above other text/);
       assert.equal(refuseSources(`Is ${name} a line that names a source?\nPlease answer.`), null);
     }
+    // However it is written, it is read as one by people.
+    const page = "https://pages.test/a";
+    for (const above of [
+      `source: ${page}\u200b`,
+      `SOURCE: ${page}`,
+      `source:\t${page}`,
+      `source:  ${page}`,
+      `\u00a0source : ${page}`,
+    ])
+      assert.match(String(refuseSources(`Is it due?\n${above}\nPlease answer.`)), /a source above other text/, above);
+    for (const before of ["\n\u200b", "\r", "\u2028", "\v", "\u0085"])
+      assert.match(String(refuseSources(`Is it due?${before}source: ${page}`)), /invisible characters/, before);
     // An empty line ends the last lines; what is before it would not gate.
     assert.equal(typeof refuseSources(`Why?\n${line(RULES)}\n\n${line(OTHER)}`), "string");
     // Other names are nobody's source: a block of another kind, a word that only begins like one.

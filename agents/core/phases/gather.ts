@@ -18,7 +18,7 @@ import { explainClasses } from "./reasons.ts";
 import { closeForm, equivocatorsIn, type Gathered, type RoundBook } from "./round-book.ts";
 
 /** @internal Raised with every change of these rules; the protocols that read sources rise with it. */
-export const SOURCES_VERSION = 9;
+export const SOURCES_VERSION = 10;
 
 /** What rounds leave behind where sources are read: `inner` is the protocol's own. */
 interface GatheredCarry<Inner> {

@@ -8,7 +8,9 @@ import { normaliseText } from "./text.ts";
 /** The sources that a question names (docs/spec/sources.md). */
 
 const LINE = /^source: (\S+)$/;
-const ATTEMPTED = /^\s*(?:source|search)\s*:/i;
+/** Of a normalised line: what begins like a source, and what would be one but for its spelling. */
+const ATTEMPTED = /^(?:source|search) ?:/i;
+const MISSPELT = /^source ?: ?(\S+)$/i;
 /** A CIDv1 (dag-cbor, sha2-256) in base32, in upper or lower case, anywhere in a text. */
 const NAMED = /bafyrei[a-z2-7]{52}/i;
 /** Decoders of UTF-8 remove it, so a text that begins with it would change when it is read back. */
@@ -27,14 +29,15 @@ export function namingSources(text: string, sources: readonly string[]): string 
 /** SG1: why a question's sources cannot be used; null if they can be used, or if it names none. */
 export function refuseSources(question: string): string | null {
   const { sources, rest } = readSources(question);
-  const last = rest.split("\n").at(-1) ?? "";
+  // What is seen, whatever it is written with: no table of an engine changes the letters of a source.
+  const lines = normaliseText(rest).split("\n");
+  const last = lines.at(-1) ?? "";
   if (ATTEMPTED.test(last)) return `the question's last lines name a source that cannot be read: ${whyNot(last)}`;
-  if (rest.split("\n").some((line) => sourceIn(line.trimEnd()) !== null))
+  if (lines.some((line) => sourceIn(line.replace(MISSPELT, "source: $1")) !== null))
     return "the question names a source above other text; sources stand in its last lines, below all that is asked";
   if (NAMED.test(rest))
     return "the question names a document elsewhere than in its last lines; give each a line of its own at the end: `source: CID`";
-  // Whether anything is seen does not depend on an engine's tables.
-  if (sources.length > 0 && normaliseText(rest) === "")
+  if (sources.length > 0 && lines.join("") === "")
     return "the question has nothing but sources; write what is asked above them";
   if (sources.length > limits.sources) return `a question may name ${limits.sources} sources, not ${sources.length}`;
   return new Set(sources).size === sources.length ? null : "the question names a source twice";
@@ -44,7 +47,7 @@ function whyNot(line: string): string {
   const source = nameIn(line);
   const parsed = source === null ? null : parseSource(source);
   if (parsed !== null && "refused" in parsed) return parsed.refused;
-  return "write each as `source: NAME` or `search: WORDS` on a line of its own, without empty lines between them";
+  return "write each as `source: NAME` or `search: WORDS` on a line of its own, without empty lines between them and without invisible characters";
 }
 
 function readSources(question: string): { readonly sources: readonly string[]; readonly rest: string } {

@@ -172,6 +172,9 @@ function refuseHost(host: string): string | null {
   return null;
 }
 
+/** What encodeURIComponent encodes though a fragment may have it as it is: $&+,:;=@/? */
+const NEEDLESS = /%(?:2[46BCF]|3[ABDF]|40)/g;
+
 /** EV3: RFC 6901, in its form as a fragment of a URL. */
 function readPointer(fragment: string): readonly string[] | string {
   if (!fragment.startsWith("/"))
@@ -179,7 +182,10 @@ function readPointer(fragment: string): readonly string[] | string {
   if (!FRAGMENT.test(fragment))
     return "the JSON pointer has a character that a URL does not have as it is; percent-encode it, e.g. %5E for ^";
   try {
-    const tokens = decodeURIComponent(fragment).slice(1).split("/");
+    const decoded = decodeURIComponent(fragment);
+    const usual = encodeURIComponent(decoded).replaceAll(NEEDLESS, decodeURIComponent);
+    if (fragment !== usual) return `a JSON pointer has one spelling; write #${usual}`;
+    const tokens = decoded.slice(1).split("/");
     if (tokens.length > limits.pointerTokens)
       return `a JSON pointer has at most ${limits.pointerTokens} parts, not ${tokens.length}`;
     if (tokens.some((token) => /~(?![01])/.test(token)))

@@ -10,7 +10,7 @@ import { explainClo, initialCarry, assessCloRound, ROUNDS, type CloCarry } from 
 import { classesOf } from "./rules.ts";
 
 /** Raised with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
-const VERSION = 13;
+const VERSION = 14;
 
 /** CL2: how often a seat asks its model for an answer in a round. */
 export const SAMPLES = 3;

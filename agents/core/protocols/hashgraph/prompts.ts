@@ -9,7 +9,7 @@ import type { Attempt, SeatIndex } from "../../types.ts";
 import type { AnswerRound } from "./rules.ts";
 
 /** Raised with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
-export const VERSION = 19;
+export const VERSION = 20;
 
 /** The seat that a prompt is for. `attempt` has the question as models see it (SG7). */
 export interface Reader {

@@ -31,7 +31,7 @@ const FORMS = [
 ];
 
 /** Raised with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
-const VERSION = 19;
+const VERSION = 20;
 
 /** DecentLLMs (docs/spec/leaderless.md): what a seat asks and says. `roles.ts` and `select.ts` are the rule book. */
 export const leaderless = phased<LeaderlessCarry>({

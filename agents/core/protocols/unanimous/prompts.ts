@@ -11,7 +11,7 @@ import type { Attempt, SeatIndex } from "../../types.ts";
  * Raised with every change of rules, wording, fields or default settings, and with every version it builds on
  * (test/core/versions.test.ts).
  */
-export const VERSION = 19;
+export const VERSION = 20;
 
 const DECIDE = "Decide the question. `answer` is your answer in the stated kind.";
 const DECIDE_GENERAL = "Decide the question. `answer` is your answer, written as `form` says.";
