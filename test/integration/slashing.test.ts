@@ -53,6 +53,8 @@ describe("slashing on a real chain", () => {
       }
       assert.equal(rewards, tenth);
       const { value } = await world.json("transcript", "1", "--dir", "a");
+      const { question, protocol, seats } = value["request"] as Record<"question" | "protocol" | "seats", unknown>;
+      assert.deepEqual([typeof question, protocol, (seats as readonly unknown[]).length], ["string", "mbft", 4]);
       const slashed = value["slashed"] as readonly { readonly agentId: number; readonly cost: string }[];
       assert.deepEqual(
         slashed.map(({ agentId, cost }) => [agentId, cost]),

@@ -7,7 +7,8 @@ import { verifiedBlock } from "../../adapters/ipfs/block.ts";
 import { writeCar } from "../../adapters/ipfs/car.ts";
 import type { TranscriptSource } from "../../adapters/ipfs/transcript-source.ts";
 import { ConclaveError, messageOf } from "../../core/errors.ts";
-import type { Digest } from "../../core/types.ts";
+import { protocolByCode } from "../../core/protocols/index.ts";
+import type { Attempt, Digest } from "../../core/types.ts";
 import { argumentOf, type Argument } from "../../node/audit/argument.ts";
 import type { VerifyReport } from "../../node/audit/report.ts";
 import { readDeliberation, type Deliberation } from "../../node/audit/deliberation.ts";
@@ -31,6 +32,9 @@ interface Options extends ChainFlags, ContentFlags {
   readonly svg?: true;
   readonly car?: string;
 }
+
+/** The transcript is there already, so what an equivocation has cost is not waited for longer. */
+const COST_MS = 10_000;
 
 const pictures = { html: transcriptHtml, dot: transcriptDot, svg: transcriptSvg } as const;
 
@@ -72,14 +76,19 @@ export const transcript: CommandSpec<Options> = {
       });
       const about = { requestId, attempt: attempt.attempt, agents };
       const slashed =
-        agents.length === 0 ? null : await readSlashed(chain, source, about, host.signal).catch(unreadable);
+        agents.length === 0
+          ? null
+          : await readSlashed(chain, source, about, AbortSignal.any([host.signal, AbortSignal.timeout(COST_MS)])).catch(
+              unreadable,
+            );
       const lines = slashed?.lines ?? [];
       const text =
         form === undefined
           ? transcriptText(deliberation, lines, options.messages === true)
           : pictures[form](deliberation, lines);
       const messages = messagesJson(deliberation);
-      const output = { report, argument: argumentJson(argument), slashed: slashed?.faults ?? [], messages };
+      const request = requestJson(attempt);
+      const output = { report, request, argument: argumentJson(argument), slashed: slashed?.faults ?? [], messages };
       return { json: output, text, ok: report.ok };
     } finally {
       await store.close();
@@ -121,6 +130,12 @@ async function exportCar(path: string, root: Digest, store: TranscriptSource, si
     const message = `Write ${path} failed: ${reason}; make room or correct --car`;
     throw new ConclaveError("CONFIG_INVALID", message, { path, option: "--car" }, error);
   }
+}
+
+/** What was asked, and who sat. */
+function requestJson({ request: { question, terms }, attempt, committee }: Attempt): object {
+  const seats = committee.map(({ agentId, signer }, seat) => ({ seat, agentId, signer }));
+  return { question, kind: terms.kind, protocol: protocolByCode(terms.protocol)?.id ?? null, attempt, seats };
 }
 
 /** The argument, with messages by their numbers, counted from 1 as everywhere in the output. */
