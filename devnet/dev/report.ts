@@ -4,9 +4,13 @@ import { rows } from "../../agents/cli/shared/output.ts";
 import { snippetsFor } from "./snippets.ts";
 import type { DevFacts } from "./start.ts";
 
+/** The families of models/README.md, in words. */
+const TOY =
+  "it adds and subtracts numbers of two digits, and knows five other families of questions (models/README.md); over all else it guesses or hangs";
+
 /** Renders addresses, accounts, and snippets that work when they are pasted. */
 export function renderWorld(facts: DevFacts): string {
-  const { deployment, asker, agents, gateways, live, subgraphUrl, pageUrl, committeeSeconds } = facts;
+  const { deployment, asker, agents, gateways, live, subgraphUrl, pageUrl, committeeSeconds, model } = facts;
   const { oracle, registry, token } = deployment;
   const numbers = agents.map(({ agentId, lies }) => `${agentId}${lies ? " (lies)" : ""}`);
   const table = rows([
@@ -17,6 +21,7 @@ export function renderWorld(facts: DevFacts): string {
     ["token", `${token} (anybody may mint it)`],
     ["deployment", facts.deploymentFile],
     ["agents", numbers.join(", ")],
+    ["their model", model.knowsAnswers ? `${model.name}; ${TOY}` : model.name],
     ["gateways", `${gateways[0] ?? ""} ... ${gateways.at(-1) ?? ""}`],
     ["live streams", `${live[0] ?? ""} ... ${live.at(-1) ?? ""} (/live/REQUEST/ATTEMPT)`],
     ...(subgraphUrl === null ? [] : [["subgraph", subgraphUrl] as const]),

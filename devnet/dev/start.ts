@@ -67,6 +67,7 @@ export interface DevFacts {
   /** URL of the dashboard; null if it is not built. */
   readonly pageUrl: string | null;
   readonly asker: Asker;
+  readonly model: Pick<WorldModel, "name" | "knowsAnswers">;
   /** How long a committee has to decide, in seconds: at the end of the epoch after its seed's it is over (SE8). */
   readonly committeeSeconds: { readonly least: number; readonly most: number };
   readonly agents: readonly {
@@ -193,6 +194,7 @@ async function start(options: DevOptions, cleanups: (() => Promise<void>)[]): Pr
     live,
     subgraphUrl,
     asker,
+    model: { name: model.name, knowsAnswers: model.knowsAnswers },
     committeeSeconds: await committeeSecondsOf(world, options.blockTimeSeconds),
     agents: running.agents
       .map(({ agentId, keys, directory: folder, lies }) => ({

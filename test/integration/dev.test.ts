@@ -135,6 +135,10 @@ describe("conclave dev", () => {
     assert.deepEqual(running.facts.committeeSeconds, { least: 320, most: 640 });
     assert.match(
       renderWorld(running.facts),
+      /their model +conclave-small[^\n]*; it adds and subtracts numbers of two digits/,
+    );
+    assert.match(
+      renderWorld(running.facts),
       /refunds +a committee has between 5m20s and 10m40s to decide, [^\n]* then the question is refunded/,
     );
   });
@@ -176,7 +180,10 @@ describe("conclave dev", () => {
     const { oracle } = running.facts.deployment;
     running = await startDev("--dir", join(folder, "world"));
     assert.equal(running.facts.deployment.oracle, oracle);
-    assert.match(await ask("What is 27 plus 39?", "--subscription", "1"), /"requestId":"281474976710657".*"answer":"66"/s);
+    assert.match(
+      await ask("What is 27 plus 39?", "--subscription", "1"),
+      /"requestId":"281474976710657".*"answer":"66"/s,
+    );
     const { code, value } = await cli.json("verify", "--since", "0", "--deployment", running.facts.deploymentFile);
     assert.deepEqual([code, value["proven"]], [0, 2]);
   });
