@@ -15,18 +15,20 @@ const TOLD = "Drones: licence granted to Acme.";
 const LONG = [...Array.from({ length: 3_000 }, (_, at) => `Section ${at}: roads, schools and parks.`), TOLD].join("\n");
 
 /** What is asked first, and after each failure for its length. */
-function forms(texts: readonly string[], task: "propose" | "revise"): readonly string[] {
+function wordings(texts: readonly string[], task: "propose" | "revise"): readonly Wording[] {
   const asked = attemptOf(4);
   const attempt: Attempt = { ...asked, request: { ...asked.request, question: "Was a licence for drones granted?" } };
   const bare = task === "propose" ? proposePrompt(attempt) : revisePrompt(attempt, null, ["x".repeat(500)]);
   const calls = showing(attempt, texts.map(readText), [{ about: [], prompt: bare }], ({ prompt }, shown) =>
     task === "propose" ? citing(attempt, prompt, shown) : withSources(prompt, shown),
   );
-  const users: string[] = [];
+  const all: Wording[] = [];
   for (let one: Wording | null = calls[0]!.prompt.small; one !== null; one = shortened(one, "prompt-too-long"))
-    users.push(one.user);
-  return users;
+    all.push(one);
+  return all;
 }
+
+const forms = (...asked: Parameters<typeof wordings>): readonly string[] => wordings(...asked).map(({ user }) => user);
 
 describe("sources: what is shown to a model that a prompt does not fit", () => {
   it("SG7: ever less of a long text, the likeliest passage to the last", () => {
@@ -36,6 +38,13 @@ describe("sources: what is shown to a model that a prompt does not fit", () => {
       assert.ok(users[at]!.includes(TOLD));
       assertAtMost(utf8(users[at]!).length, most * 1.05 + 200);
     }
+  });
+
+  it("P9: after an answer that was cut off less is shown once, as a loop has no end", () => {
+    const [first] = wordings([LONG], "propose");
+    const again = shortened(first!, "truncated")!;
+    assert.ok(again.user.length < first!.user.length);
+    for (const failure of ["truncated", "prompt-too-long"]) assert.equal(shortened(again, failure), null);
   });
 
   it("SG7: all of what fits into the shortest form, which is asked once", () => {

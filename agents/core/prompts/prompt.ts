@@ -125,8 +125,9 @@ export function cutText(text: string, maxBytes: number): string {
   return cut + mark;
 }
 
-/** Failures that long texts of peers and sources can cause: the prompt fills the context, or leaves no room for the answer. */
-const TOO_LONG: readonly string[] = ["prompt-too-long", "truncated"];
+/** Failures that long texts of peers and sources can cause: the prompt fills the context, which costs nothing, or leaves no room for the answer. */
+const TOO_LONG = "prompt-too-long";
+const CUT_OFF = "truncated";
 
 /** P9, SG7: the wording with these shorter forms, less those that change nothing. */
 export function withBriefs({ briefs: _, ...wording }: Wording, briefs: readonly string[]): Wording {
@@ -137,5 +138,7 @@ export function withBriefs({ briefs: _, ...wording }: Wording, briefs: readonly 
 /** P9, SG7: the shorter wording to ask after a call that failed this way; null without one. */
 export function shortened(wording: Wording, failure: string): Wording | null {
   const [user, ...briefs] = wording.briefs ?? [];
-  return user !== undefined && TOO_LONG.includes(failure) ? withBriefs({ ...wording, user }, briefs) : null;
+  if (user === undefined || (failure !== TOO_LONG && failure !== CUT_OFF)) return null;
+  // A model that goes round in a loop is cut off whatever it is asked, so that is tried once.
+  return withBriefs({ ...wording, user }, failure === TOO_LONG ? briefs : []);
 }
