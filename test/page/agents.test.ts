@@ -68,9 +68,32 @@ describe("page: agents that argue", () => {
     assert.match(await page.locator(".seal").innerText(), /^Proven\./);
     assert.equal(await page.locator(".pane.is-agrees").count(), 4);
     assert.match(await page.locator(".pane.is-equivocated").innerText(), /signed two things/);
+    const titles = await page.locator("[aria-label='The argument'] h2").allInnerTexts();
+    assert.ok(titles.indexOf("The seats") < titles.indexOf("Signed two things"), titles.join());
+    const box = page.locator(".equivocation");
+    assert.equal(await box.count(), 1);
+    await box.getByText(/\d TEST were taken from agent \d for it, by the proof of/).waitFor();
+    // One line for each place; both messages are folded.
     assert.match(
-      await page.locator(".equivocation").first().innerText(),
-      /Seat \d signed different messages[^]*It said[^]*It also said/,
+      await box.innerText(),
+      /^Seat \d signed different messages for (one place|each of \d places): .*\n+Round 0, /,
     );
+    const fold = box.locator("details").first();
+    assert.equal(await fold.locator("pre").first().isVisible(), false);
+    await fold.getByText("Both messages").click();
+    assert.equal(await fold.locator("pre").count(), 2);
+    await page.screenshot({ path: join(SHOTS, "agents-equivocation.png"), fullPage: true });
+    const objections = await page.locator(".objections li").allInnerTexts();
+    assert.deepEqual(objections, [...new Set(objections)]);
+  });
+
+  it("has rows of a few lines in the table of agents on a phone", async (context) => {
+    const { page } = await visit(context, world, { route: "/agents", viewport: { width: 360, height: 740 } });
+    const rows = page.locator(".agents tbody tr");
+    await rows.first().waitFor();
+    for (const row of await rows.all()) {
+      const height = (await row.boundingBox())?.height ?? 1_000;
+      assert.ok(height < 100, `a row is ${height} pixels high`);
+    }
   });
 });

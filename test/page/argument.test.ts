@@ -55,7 +55,28 @@ describe("page: the argument", () => {
     assert.deepEqual([argument.statements.length, leadingAnswer(standingAnswers(argument))], [2, ""]);
   });
 
-  it("puts the sides of an equivocation into one order, and says what they differ in", () => {
+  it("counts once what the two messages of an equivocation say alike, and who ruled twice", () => {
+    const [yes, no] = [answer(0, 0, "yes"), answer(1, 1, "no")];
+    const judged = [{ seat: 3 as SeatIndex, verdict: "refute" as const }];
+    const [first, again] = [
+      remark(1, 2, yes, "reject"),
+      { ...remark(1, 3, yes, "reject"), judged: [...judged, ...judged] },
+    ];
+    const other = { ...remark(1, 4, yes, "reject"), text: "Look elsewhere." };
+    const { opinions } = argumentIn({
+      argument: { ...NOTHING, answers: [yes, no], remarks: [first, again, other] },
+      messages: [],
+    });
+    assert.deepEqual(
+      opinions.map(({ text, refutedBy }) => [text, refutedBy]),
+      [
+        ["Look again.", [3]],
+        ["Look elsewhere.", []],
+      ],
+    );
+  });
+
+  it("leaves the sides of an equivocation in the transcript's order, and says what they differ in", () => {
     const said = (cid: string, seat: number, says: TranscriptMessage["says"], ...parents: readonly number[]) => ({
       ...PLACE,
       cid,
@@ -66,15 +87,25 @@ describe("page: the argument", () => {
     const first = said("a", 2, { votes: [] });
     const heard = said("b", 2, { votes: [] }, 0);
     const other = said("c", 2, { votes: ["no"] });
-    const twin = said("d", 2, { votes: [] });
+    const linked = said("d", 2, { votes: [] });
     const told = (...sides: readonly TranscriptMessage[]) => {
       const argument = { ...NOTHING, equivocations: [sides.map((_, index) => index + 1)] };
       const [found] = argumentIn({ argument, messages: [said("z", 1, {}), ...sides] }).equivocations;
-      return [found?.differsIn, found?.messages.map(({ cid }) => cid), found?.held];
+      return [found?.differsIn, found?.messages.map(({ cid }) => cid), found?.held, found?.fields];
     };
-    assert.deepEqual(told(first, heard), ["heard", ["a", "b"], [[], [1]]]);
-    assert.deepEqual(told(heard, first), told(first, heard));
-    assert.deepEqual(told(other, first), ["words", ["a", "c"], [[], []]]);
-    assert.deepEqual(told(first, twin), ["links", ["a", "d"], [[], []]]);
+    assert.deepEqual(told(first, heard), ["heard", ["a", "b"], [[], [1]], []]);
+    assert.deepEqual(told(heard, first), ["heard", ["b", "a"], [[1], []], []]);
+    assert.deepEqual(told(other, first), ["words", ["c", "a"], [[], []], ["votes"]]);
+    assert.deepEqual(told(first, linked), ["links", ["a", "d"], [[], []], []]);
+  });
+
+  it("says what each message of an equivocation answers", () => {
+    const [place, answers] = [{ ...PLACE, seat: 2, parents: [] }, [answer(2, 0, "yes")]];
+    const messages = [
+      { ...place, cid: "b", says: { proposal: { answer: "yes" } } },
+      { ...place, cid: "a", says: { proposal: null } },
+    ];
+    const [found] = argumentIn({ argument: { ...NOTHING, answers, equivocations: [[0, 1]] }, messages }).equivocations;
+    assert.deepEqual([found?.answers, found?.fields], [["yes", null], ["proposal"]]);
   });
 });

@@ -3,12 +3,14 @@ import assert from "node:assert/strict";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { createChainWriter } from "../../agents/adapters/chain/writer.ts";
 import { liveConfigSchema } from "../../agents/adapters/live/config.ts";
 import { startLiveStreams, type LiveStreams } from "../../agents/adapters/live/live-server.ts";
 import { toldOfCertificate, toldOfMessage } from "../../agents/core/encoding/live-events.ts";
 import { decodeMessage } from "../../agents/core/encoding/transcript.ts";
 import type { Page } from "playwright-core";
 import { createTestClient, http } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
 import type { Message, Ppm, SeatIndex } from "../../agents/core/types.ts";
 import type { Decided } from "../../devnet/decided-chain.ts";
 import type { Conclave } from "../../sdk/src/index.ts";
@@ -45,6 +47,17 @@ function mind(answer: string) {
     proof: `It is ${answer} by the rule.`,
     confidence: 900_000 as Ppm,
   };
+}
+
+/** Calls another committee for a request whose committee did not decide. */
+async function replace(requestId: bigint): Promise<void> {
+  const { chainId, oracle, registry } = world.chain.deployment;
+  const account = privateKeyToAccount(world.chain.chain.accounts[0]?.privateKey ?? "0x");
+  const place = { rpcUrl: world.rpcUrl, chainId, oracle, registry };
+  const writer = await createChainWriter({ ...place, account, receiptPollMs: 20 });
+  const { stage, ...running } = await conclave.read(requestId);
+  assert.ok(stage.kind === "requested" || stage.kind === "drawn");
+  await writer.replace(running.request, { ...running, seedBlock: stage.seedBlock });
 }
 
 describe("page: watching live", () => {
@@ -97,6 +110,8 @@ describe("page: watching live", () => {
       for (const seat of [0, 1, 3] as SeatIndex[])
         stream.feed.tell(attempt, { kind: "ballot", seat, ballot: 0, step: "prevote", root });
       await sees(page, /^127\.0\.0\.1:\d+ says that they vote on a transcript: 3 seats of 4 for it, 0 signed\.$/);
+      stream.feed.tell(attempt, { kind: "ballot", seat: 0 as SeatIndex, ballot: 1, step: "prevote", root });
+      await sees(page, /says that they vote on a transcript, ballot 1: 1 seat of 4 for it, 0 signed\.$/);
       stream.feed.tell(attempt, toldOfCertificate(decided.certificate));
       await sees(
         page,
@@ -127,6 +142,26 @@ describe("page: watching live", () => {
     await chain.mine({ blocks: 1 });
     await page.reload();
     await sees(page, /^They have until [A-Z][a-z]+ \d+, \d+, [\d:]+\s[AP]M\. /);
+  });
+
+  it("says that the time of a committee is over, what comes next, and that it decided nothing", async (context) => {
+    const chain = createTestClient({ mode: "anvil", transport: http(world.rpcUrl) });
+    const asked = { question: "Is it over?", kind: "boolean", currency: "native", retries: 1 } as const;
+    const { requestId } = await conclave.ask({ ...asked, duration: 7 * DAY });
+    await chain.mine({ blocks: 20 });
+    const { page } = await visit(context, world, { route: `/request/${requestId}` });
+    await sees(page, /^They have until /);
+    await chain.mine({ blocks: 320 });
+    await sees(page, "Their time is over. Another committee comes next, once anybody calls it: one retry is left.");
+    await page.getByRole("heading", { name: "4 seats have decided nothing in time" }).waitFor();
+    await replace(requestId);
+    await chain.mine({ blocks: 20 });
+    await page.getByRole("heading", { name: "4 seats deliberate" }).waitFor();
+    await sees(page, /^Attempt 0: no decision came in time\./);
+    await chain.mine({ blocks: 320 });
+    await sees(page, "Their time is over, and no retry is left. The fee goes back, once anybody calls for that.");
+    await page.reload();
+    await page.getByRole("heading", { name: "The committee cannot be read any more" }).waitFor();
   });
 
   it("finds a request whose cursor is of a chain before: a fresh local world counts from 1 again", async (context) => {

@@ -79,6 +79,12 @@ describe("page: decisions", () => {
     assert.match(texts[0] ?? "", /Seat 0[^]*agrees[^]*no[^]*90 % sure[^]*118 is more than 60/);
     assert.match(texts[2] ?? "", /differs[^]*yes[^]*The customer asked politely/);
     assert.match(texts.join(), /Convinced seat 2/);
+    const tops = await panes.evaluateAll((all) => all.map((one) => one.getBoundingClientRect().top));
+    assert.equal(new Set(tops).size, 1, `four seats do not stand in one row: ${tops.join()}`);
+    const colours = await page
+      .getByText(/^Confidence .*Final\.$/)
+      .evaluate((one) => [getComputedStyle(one).color, getComputedStyle(document.body).color]);
+    assert.equal(colours[0], colours[1]);
     const objections = await page.locator(".objections li").allInnerTexts();
     assert.equal(objections.length, 3);
     assert.match(objections.at(-1) ?? "", /Seat 3 to seat \d’s “no”[^]*The facts name a refund[^]*Refuted by/);
@@ -194,6 +200,7 @@ describe("page: decisions", () => {
   it("says that there is no such request", async (context) => {
     const { page } = await visit(context, world, { route: "/request/99999" });
     await sees(page, "There is no such request");
+    await page.getByRole("heading", { level: 1, name: "Request #99999" }).waitFor();
     await page.goto(`${world.url}#/request/nonsense`);
     await sees(page, "This is no request");
   });
@@ -232,6 +239,24 @@ describe("page: proof", () => {
     assert.match(await failed.innerText(), new RegExp(`Every message[^]*${cidString(digest)}`));
     assert.equal(await page.locator(".check.is-passed").count(), 3);
     assert.equal(await page.locator(".seal.good").count(), 0);
+  });
+
+  it("shows the whole argument once the gateway is well again, where somebody proves it", async (context) => {
+    const digest = digestOf(argued.decided, 3);
+    const bytes = world.blocks.get(digest) ?? new Uint8Array();
+    context.after(() => world.blocks.set(digest, bytes));
+    world.blocks.delete(digest);
+    const { page } = await visit(context, world, {
+      route: `/request/${argued.requestId}`,
+      expects: /404|ERR_INCOMPLETE_CHUNKED_ENCODING/,
+    });
+    await sees(page, "A part of the transcript is missing");
+    world.blocks.set(digest, bytes);
+    await page.getByRole("button", { name: "Prove", exact: true }).click();
+    await page.locator(".seal.good").waitFor();
+    await page.getByRole("heading", { name: "Votes" }).waitFor();
+    assert.equal(await page.getByRole("alert").count(), 0);
+    assert.equal(await page.getByText(/of \d+ messages can be read/).count(), 0);
   });
 
   it("says that a block is missing, which refutes nothing", async (context) => {

@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { Page } from "playwright-core";
+import { createTestClient, http } from "viem";
+import { MIN_UNBONDING_SECONDS } from "../../scripts/deploy/settings.ts";
 import { changeWallet, connectWallet, isFocused, type RpcCall, sees, shortened, visit } from "./visit.ts";
 import { startDashboardWorld, type DashboardWorld } from "./world.ts";
 
@@ -279,7 +281,14 @@ describe("page: focus", () => {
       await press(name);
       await sees(page, done);
       await isFocused(page, "Your stake");
+      // It holds the focus for the next key, and is no control.
+      assert.equal(await page.evaluate(() => getComputedStyle(document.activeElement!).outlineStyle), "none");
     }
+    const chain = createTestClient({ mode: "anvil", transport: http(world.rpcUrl) });
+    await chain.increaseTime({ seconds: MIN_UNBONDING_SECONDS });
+    await chain.mine({ blocks: 1 });
+    await sees(page, "It has unbonded: withdraw it.");
+    assert.equal(await page.getByText("All of your stake unbonds from now on.").count(), 0);
     await page.goto(`${world.url}#/request/${world.chain.decisions[0]?.attempt.request.id}`);
     await press("Prove");
     await page.locator(".seal").waitFor();

@@ -55,7 +55,7 @@ export function AgentsPage(): ReactElement {
                   </td>
                   <td className="right number">{percent(agent.reputation)}</td>
                   <td>{stateOf(agent)}</td>
-                  <td>
+                  <td style={{ minWidth: "14rem" }}>
                     <Quoted text={agent.model} most={48} />
                   </td>
                   <td className="right">{percent(agent.commission)}</td>

@@ -51,6 +51,9 @@ interface Action {
   readonly done: string;
 }
 
+/** True until all has unbonded. */
+const UNBONDS = "All of your stake unbonds from now on.";
+
 /** What succeeded: how much of it, and what the last one did. */
 interface Done {
   readonly count: number;
@@ -97,7 +100,13 @@ function Staked({ agentId, account: { address }, terms }: Props): ReactElement {
         send={doing.send}
       />
       <Notes own={own.data} terms={terms} />
-      <p role="status">{doing.isSending ? "Waiting for the wallet and the chain…" : done.says}</p>
+      <p role="status">
+        {doing.isSending
+          ? "Waiting for the wallet and the chain…"
+          : done.says === UNBONDS && isWithdrawable(position, now)
+            ? "It has unbonded: withdraw it."
+            : done.says}
+      </p>
       <SendTrouble error={doing.error} />
     </>
   );
@@ -134,7 +143,7 @@ function Actions({ own, agentId, address, terms, isBusy, send }: ActionsProps): 
         {...lockedWhile(isBusy, () =>
           send({
             act: (actions) => actions.startUnbonding(agentId, position.shares),
-            done: "All of your stake unbonds from now on.",
+            done: UNBONDS,
           }),
         )}
       >
@@ -271,7 +280,8 @@ function Standing({ position, rewards, terms, now }: StandingProps): ReactElemen
         <dt>Unbonding</dt>
         <dd>
           {amount(position.unbonding, decimals, symbol)}
-          {position.unbonding > 0n && !isWithdrawable(position, now) && ` until ${time(position.unbondingEnd)}`}
+          {position.unbonding > 0n &&
+            (isWithdrawable(position, now) ? ", done: withdraw it" : ` until ${time(position.unbondingEnd)}`)}
         </dd>
       </div>
       <div>

@@ -41,13 +41,17 @@ export interface Change {
   readonly convincedBy: readonly number[];
 }
 
-/** Messages that one seat signed for one place: they prove the equivocation. They stand in the order of their CIDs. */
+/** Messages that one seat signed for one place: they prove the equivocation. They stand in the order of the transcript. */
 export interface Equivocation {
   readonly seat: number;
   readonly round: number;
   /** What the messages differ in: their words, whom their sender had heard, or only the messages that they build on. */
   readonly differsIn: "words" | "heard" | "links";
+  /** Names of what they say that is not the same in all. */
+  readonly fields: readonly string[];
   readonly messages: readonly TranscriptMessage[];
+  /** For each message, the answer that it gives; null if it gives none. */
+  readonly answers: readonly (string | null)[];
   /** For each message, the seats whose messages its sender held, as the message says. */
   readonly held: readonly (readonly number[])[];
 }
@@ -68,7 +72,7 @@ export function argumentIn({ argument, messages }: Pick<Transcript, "argument" |
     statements,
     opinions: opinionsIn(argument, statements),
     changes: changesIn(argument),
-    equivocations: argument.equivocations.flatMap((indices) => equivocationIn(indices, messages)),
+    equivocations: argument.equivocations.flatMap((indices) => equivocationIn(indices, messages, statements)),
   };
 }
 
@@ -127,17 +131,24 @@ function statementsIn({ answers, silences }: Told): readonly Statement[] {
 const EVENT = "output";
 
 function opinionsIn({ remarks }: Told, statements: readonly Statement[]): readonly Opinion[] {
-  return remarks.flatMap(({ seat, message, about, verdict, text, judged }) => {
+  const opinions = remarks.flatMap(({ seat, message, about, verdict, text, judged }): readonly Opinion[] => {
     const statement = statements.find((one) => one.message === about?.message);
     if (statement === undefined) return [];
     const own = statements.findLast((one) => one.seat === seat && one.message < message && !isChair(one));
     // Whoever debates says something of each answer, also of those with which it agrees: that is no objection.
     if (verdict === "critique" && own?.answer === statement.answer) return [];
-    const ruled = (ruling: string): readonly number[] =>
-      judged.filter((one) => one.verdict === ruling).map((one) => one.seat);
+    // A seat that signed its ruling twice ruled once.
+    const ruled = (ruling: string): readonly number[] => [
+      ...new Set(judged.filter((one) => one.verdict === ruling).map((one) => one.seat)),
+    ];
     const accepts = verdict === "accept";
-    return { by: seat, about: statement, accepts, text, upheldBy: ruled("uphold"), refutedBy: ruled("refute") };
+    return [{ by: seat, about: statement, accepts, text, upheldBy: ruled("uphold"), refutedBy: ruled("refute") }];
   });
+  const same = Map.groupBy(opinions, ({ by, about: { seat, round, answer }, accepts, text }) =>
+    JSON.stringify([by, seat, round, answer, accepts, text]),
+  );
+  // As a terminal does: what the messages of an equivocation say alike was said once.
+  return [...same.values()].flatMap((alike) => alike.slice(-1));
 }
 
 function changesIn({ changes, answers }: Told): readonly Change[] {
@@ -148,15 +159,36 @@ function changesIn({ changes, answers }: Told): readonly Change[] {
   });
 }
 
-function equivocationIn(indices: readonly number[], messages: readonly TranscriptMessage[]): readonly Equivocation[] {
-  const both = indices.flatMap((index) => messages[index] ?? []).toSorted((a, b) => (a.cid < b.cid ? -1 : 1));
-  const [first] = both;
-  const held = both.map(({ parents }) =>
+function equivocationIn(
+  indices: readonly number[],
+  messages: readonly TranscriptMessage[],
+  statements: readonly Statement[],
+): readonly Equivocation[] {
+  const all = indices.flatMap((index) => messages[index] ?? []);
+  const [first] = all;
+  const held = all.map(({ parents }) =>
     [...new Set(parents.flatMap((one) => messages[one]?.seat ?? []))].toSorted((a, b) => a - b),
   );
   if (first === undefined) return [];
-  const differsIn = isVaried(both.map(({ says }) => says)) ? "words" : isVaried(held) ? "heard" : "links";
-  return [{ seat: first.seat, round: first.round, differsIn, messages: both, held }];
+  const differsIn = isVaried(all.map(({ says }) => says)) ? "words" : isVaried(held) ? "heard" : "links";
+  const fields = all.map(({ says }) => fieldsOf(says));
+  const names = [...new Set(fields.flatMap((one) => Object.keys(one)))];
+  return [
+    {
+      seat: first.seat,
+      round: first.round,
+      differsIn,
+      fields: names.filter((name) => isVaried(fields.map((one) => one[name] ?? null))),
+      messages: all,
+      answers: indices.map((index) => statements.find(({ message }) => message === index)?.answer ?? null),
+      held,
+    },
+  ];
+}
+
+/** What a message says, by name. */
+function fieldsOf(says: TranscriptMessage["says"]): Readonly<Record<string, TranscriptMessage["says"]>> {
+  return typeof says === "object" && says !== null && !Array.isArray(says) ? (says as Record<string, never>) : {};
 }
 
 function isVaried(values: readonly unknown[]): boolean {

@@ -8,8 +8,9 @@ import { Quoted } from "../shared/quoted.tsx";
 import { Trouble } from "../shared/trouble.tsx";
 import { useDashboard } from "../dashboard.tsx";
 import { Appeal } from "./appeal.tsx";
+import { silentAttempts } from "./attempts.ts";
 import { Committee } from "./committee.tsx";
-import { Deliberation } from "./deliberation.tsx";
+import { Deliberation, useReread } from "./deliberation.tsx";
 import { Money } from "./money.tsx";
 import { Prove } from "./prove.tsx";
 import { Question } from "./question.tsx";
@@ -35,6 +36,11 @@ function Followed({ requestId }: { readonly requestId: bigint }): ReactElement {
   const { update, error } = useRequest(requestId);
   return (
     <article className="stack decision">
+      {error !== null && update === null && (
+        <h1>
+          Request <span className="number">{shortId(requestId)}</span>
+        </h1>
+      )}
       {error !== null && <Trouble error={error} />}
       {update === null ? (
         error === null && <p className="loading">Reading the request…</p>
@@ -46,7 +52,7 @@ function Followed({ requestId }: { readonly requestId: bigint }): ReactElement {
 }
 
 function Request({ update }: { readonly update: RequestUpdate }): ReactElement {
-  const { request, past } = update;
+  const { request } = update;
   return (
     <>
       <header className="stack">
@@ -59,7 +65,7 @@ function Request({ update }: { readonly update: RequestUpdate }): ReactElement {
       <Outcome update={update} />
       <Money request={request} />
       <Slashed requestId={request.id} since={update.askedBlock} />
-      {past.length > 0 && <Earlier past={past} />}
+      <Earlier update={update} />
     </>
   );
 }
@@ -86,23 +92,14 @@ function Outcome({ update }: { readonly update: RequestUpdate }): ReactElement {
   const { stage, request } = update;
   switch (stage.kind) {
     case "requested":
-      return (
-        <section className="card stack" aria-live="polite">
-          <h2>{update.isWaiting ? "It waits" : "The committee is being drawn"}</h2>
-          <p>
-            {update.isWaiting
-              ? `A committee is called after ${time(update.deadline)}.`
-              : `The random value of block ${stage.seedBlock} (prevrandao) chooses it. Nobody can know it before.`}
-          </p>
-        </section>
-      );
+      return <Undrawn update={update} seedBlock={stage.seedBlock} />;
     case "drawn":
       return <Committee key={update.attempt} update={update} committee={stage.committee} />;
     case "decided":
       return (
         <>
           <Decided update={update} stage={stage} />
-          <Examined key={stage.decision.transcript} requestId={request.id} stage={stage} />
+          <Examined key={stage.decision.transcript} requestId={request.id} since={update.askedBlock} stage={stage} />
         </>
       );
     case "unanswered":
@@ -122,29 +119,64 @@ function Outcome({ update }: { readonly update: RequestUpdate }): ReactElement {
   }
 }
 
+/** Blocks after its seed block by which a committee was drawn if it can be. */
+const DRAWN_WITHIN = 100n;
+
+/** A committee that is not known yet, or not any more: the chain names it for a while only. */
+function Undrawn({ update, seedBlock }: { readonly update: RequestUpdate; readonly seedBlock: bigint }): ReactElement {
+  const head = useHead(true);
+  const isPast = head !== undefined && (head.timestamp > update.deadline || head.number > seedBlock + DRAWN_WITHIN);
+  const [title, text] = update.isWaiting
+    ? ["It waits", `A committee is called after ${time(update.deadline)}.`]
+    : isPast
+      ? [
+          "The committee cannot be read any more",
+          `Block ${seedBlock} chose it, and the chain names it for a while only. If it has not decided, another committee comes next while retries are left; else the request ends.`,
+        ]
+      : [
+          "The committee is being drawn",
+          `The random value of block ${seedBlock} (prevrandao) chooses it. Nobody can know it before.`,
+        ];
+  return (
+    <section className="card stack" aria-live="polite">
+      <h2>{title}</h2>
+      <p>{text}</p>
+    </section>
+  );
+}
+
 type DecidedStage = Extract<RequestUpdate["stage"], { kind: "decided" }>;
 
+interface ExaminedProps {
+  readonly requestId: bigint;
+  /** The block of the question. */
+  readonly since: bigint;
+  readonly stage: DecidedStage;
+}
+
 /** The proof, and the argument that it is about. What the proof says of a block is not said a second time. */
-function Examined({ requestId, stage }: { readonly requestId: bigint; readonly stage: DecidedStage }): ReactElement {
+function Examined({ requestId, since, stage }: ExaminedProps): ReactElement {
   const [named, setNamed] = useState<string | null>(null);
+  const reread = useReread(requestId);
   const { decision, committee } = stage;
   return (
     <>
-      <Prove requestId={requestId} onNamed={setNamed} />
-      <Deliberation requestId={requestId} decision={decision} committee={committee} named={named} />
+      <Prove requestId={requestId} onNamed={setNamed} onServed={reread} />
+      <Deliberation requestId={requestId} since={since} decision={decision} committee={committee} named={named} />
     </>
   );
 }
 
 function Decided({ update, stage }: { readonly update: RequestUpdate; readonly stage: DecidedStage }): ReactElement {
   const { decision, standing } = stage;
-  const isOver = useIsOver(update.deadline, standing === "provisional");
+  const head = useHead(standing === "provisional");
+  const isOver = head !== undefined && head.timestamp > update.deadline;
   return (
     <section className="card stack" aria-label="Decision" aria-live="polite">
       <p className={`decided-answer is-${decision.status}`}>
         <Quoted text={answerText(decision)} most={1_024} />
       </p>
-      <p className="soft">
+      <p>
         {decision.status !== "hung" && <span className="number">Confidence {percent(decision.confidence)}. </span>}
         {standing === "final"
           ? "Final."
@@ -162,35 +194,53 @@ function Decided({ update, stage }: { readonly update: RequestUpdate; readonly s
 /** Time between two looks at the chain's clock. */
 const LOOK_MS = 10_000;
 
-/** True once a time has passed by the chain's clock: contracts know no other. */
-function useIsOver(deadline: number, isAwaited: boolean): boolean {
+/** The newest block: contracts know no other clock. */
+function useHead(isAwaited: boolean) {
   const { publicClient, settings } = useDashboard();
-  const { data: now } = useQuery({
-    queryKey: ["time", settings],
+  const { data: head } = useQuery({
+    queryKey: ["newest", settings],
     enabled: isAwaited,
     refetchInterval: LOOK_MS,
-    queryFn: async () => Number((await publicClient.getBlock()).timestamp),
+    queryFn: () => publicClient.getBlock(),
   });
-  return now !== undefined && now > deadline;
+  return head;
 }
 
-function Earlier({ past }: { readonly past: RequestUpdate["past"] }): ReactElement {
+/** The committees before this one, also those that decided nothing in their time. */
+function Earlier({ update }: { readonly update: RequestUpdate }): ReactElement | null {
+  const silent = silentAttempts(update).map((attempt) => ({ attempt, round: null }));
+  const decided = update.past.map((round) => ({ attempt: round.decision.attempt, round }));
+  const all = [...silent, ...decided].toSorted((a, b) => a.attempt - b.attempt);
+  if (all.length === 0) return null;
   return (
     <section className="stack">
       <h2>Earlier committees</h2>
       <ol className="plain">
-        {past.map(({ decision, committee, appellant }) => (
-          <li key={decision.attempt}>
-            {committee.length} seats: <Quoted text={answerText(decision)} most={200} />
-            {appellant !== null && (
-              <>
-                {" "}
-                Appealed against by <span className="mono">{shortHex(appellant)}</span>.
-              </>
-            )}
+        {all.map(({ attempt, round }) => (
+          <li key={attempt}>
+            Attempt {attempt}
+            {round === null ? ": no decision came in time. Another committee was called." : <Round round={round} />}
           </li>
         ))}
       </ol>
     </section>
+  );
+}
+
+function Round({
+  round: { decision, committee, appellant },
+}: {
+  readonly round: RequestUpdate["past"][number];
+}): ReactElement {
+  return (
+    <>
+      , {committee.length} seats: <Quoted text={answerText(decision)} most={200} />
+      {appellant !== null && (
+        <>
+          {" "}
+          Appealed against by <span className="mono">{shortHex(appellant)}</span>.
+        </>
+      )}
+    </>
   );
 }

@@ -1,7 +1,8 @@
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useMemo, useState, type ReactElement, type ReactNode } from "react";
 import { Link } from "wouter";
 import type { Transcript } from "../../../sdk/src/verify/index.ts";
+import type { Settings } from "../settings/settings.ts";
 import { plural } from "../shared/format.ts";
 import { Quoted } from "../shared/quoted.tsx";
 import { Trouble, cidOf } from "../shared/trouble.tsx";
@@ -9,9 +10,12 @@ import type { Decision, Stage } from "../shared/types.ts";
 import { useDashboard } from "../dashboard.tsx";
 import { Argued } from "./argued.tsx";
 import { argumentIn, type ShownArgument } from "./argument.ts";
+import type { Deliberated } from "./equivocations.tsx";
 
 interface Props {
   readonly requestId: bigint;
+  /** The block of the question. */
+  readonly since: bigint;
   readonly decision: Decision;
   readonly committee: Extract<Stage, { kind: "decided" }>["committee"];
   /** CID of a block at fault that the proof has named; null if it has named none. */
@@ -26,12 +30,12 @@ void verifier().catch(() => undefined);
 const SHOWN_EACH = 100;
 
 /** The argument behind a decision, from its transcript. */
-export function Deliberation({ requestId, decision, committee, named }: Props): ReactElement {
+export function Deliberation({ requestId, since, decision, committee, named }: Props): ReactElement {
   const { publicClient, settings } = useDashboard();
   const hasGateway = settings.gateways.length > 0;
   const [progress, setProgress] = useState("");
   const transcript = useQuery({
-    queryKey: ["transcript", settings, String(requestId), decision.transcript],
+    queryKey: [...keyOf(settings, requestId), decision.transcript],
     enabled: hasGateway,
     staleTime: Infinity,
     queryFn: async ({ signal }) => {
@@ -45,6 +49,7 @@ export function Deliberation({ requestId, decision, committee, named }: Props): 
   });
   const read = transcript.data ?? null;
   const argument = useMemo(() => (read === null ? null : argumentIn(read)), [read]);
+  const deliberated = { requestId, attempt: decision.attempt, since };
   if (!hasGateway)
     return (
       <section className="stack">
@@ -63,18 +68,42 @@ export function Deliberation({ requestId, decision, committee, named }: Props): 
       )}
       {transcript.data === null && <p>This page cannot read the transcript: it does not know the protocol.</p>}
       {read !== null && argument !== null && (
-        <Shown transcript={read} argument={argument} decision={decision} committee={committee} named={named} />
+        <Shown
+          transcript={read}
+          argument={argument}
+          decision={decision}
+          committee={committee}
+          deliberated={deliberated}
+          named={named}
+        />
       )}
     </section>
   );
 }
 
+/** Reads a transcript again that could not be read, or not all of it: a gateway may have got it since. */
+export function useReread(requestId: bigint): () => void {
+  const { settings } = useDashboard();
+  const queries = useQueryClient();
+  return () =>
+    void queries.refetchQueries({
+      queryKey: keyOf(settings, requestId),
+      predicate: ({ state: { error, data } }) =>
+        error !== null || ((data as Transcript | null | undefined)?.failure ?? null) !== null,
+    });
+}
+
+function keyOf(settings: Settings, requestId: bigint): readonly unknown[] {
+  return ["transcript", settings, String(requestId)];
+}
+
 interface ShownProps extends Pick<Props, "decision" | "committee" | "named"> {
+  readonly deliberated: Deliberated;
   readonly transcript: Transcript;
   readonly argument: ShownArgument;
 }
 
-function Shown({ transcript, argument, decision, committee, named }: ShownProps): ReactElement {
+function Shown({ transcript, argument, decision, committee, deliberated, named }: ShownProps): ReactElement {
   const { failure, messages, linked, reasons, protocol } = transcript;
   return (
     <>
@@ -90,6 +119,7 @@ function Shown({ transcript, argument, decision, committee, named }: ShownProps)
         messages={messages}
         decision={decision}
         committee={committee}
+        deliberated={deliberated}
         isWhole={failure === null}
         isHashgraph={protocol.id === "hashgraph"}
       >

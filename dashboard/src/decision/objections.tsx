@@ -39,8 +39,9 @@ function List({ objections, rounds }: ListProps): ReactElement {
     <ol className="objections">
       {objections.map((one) => {
         const { seat, answer, round, message } = one.about;
+        // A seat may object to one answer twice, in other words.
         return (
-          <li key={`${one.by} ${message}`}>
+          <li key={`${one.by} ${message} ${one.text}`}>
             <p>
               <strong>Seat {one.by}</strong> to seat {seat}’s “<Quoted text={answer ?? ""} most={60} />”
               {rounds > 1 && <span className="soft small"> in round {round}</span>}

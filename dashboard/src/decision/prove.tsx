@@ -11,6 +11,8 @@ interface Props {
   readonly requestId: bigint;
   /** Is told the block at fault when the proof names one, and null when it begins anew. */
   readonly onNamed: (cid: string | null) => void;
+  /** Is called when gateways may have what they lacked before: when it begins, and when it succeeds. */
+  readonly onServed: () => void;
 }
 
 type Step = Check["step"];
@@ -31,7 +33,7 @@ interface Progress {
 }
 
 /** Replays the transcript in this browser. It is green only after every check. */
-export function Prove({ requestId, onNamed }: Props): ReactElement {
+export function Prove({ requestId, onNamed, onServed }: Props): ReactElement {
   const dashboard = useDashboard();
   const [progress, setProgress] = useState<Progress | null>(null);
   const running = useRef<AbortController>(null);
@@ -39,8 +41,14 @@ export function Prove({ requestId, onNamed }: Props): ReactElement {
   useEffect(() => () => running.current?.abort(), []);
   const proving = useMutation({
     mutationFn: (signal: AbortSignal) => prove(dashboard, requestId, setProgress, signal),
-    onMutate: () => onNamed(null),
-    onSuccess: ({ failure }) => onNamed(failure?.cid ?? null),
+    onMutate: () => {
+      onNamed(null);
+      onServed();
+    },
+    onSuccess: ({ failure }) => {
+      onNamed(failure?.cid ?? null);
+      if (failure === undefined) onServed();
+    },
     onError: (error) => onNamed(cidOf(error)),
   });
   const { data: proof, isPending } = proving;

@@ -16,6 +16,12 @@ interface Props {
   readonly isWhole: boolean;
 }
 
+/** Columns that leave no seat alone: four where there is room for them, else two. The style sheet has three, which fit the rest. */
+export function gridOf(seats: number): { readonly gridTemplateColumns: string } | undefined {
+  if (seats < 4 || seats % 4 === 1) return undefined;
+  return { gridTemplateColumns: "repeat(auto-fill, minmax(min(100%, clamp(16rem, (67rem - 100%) * 999, 45%)), 1fr))" };
+}
+
 /** Characters of a proof before the rest is folded. */
 const SHORT = 280;
 
@@ -25,7 +31,7 @@ export function SeatPanes({ argument, messages, decision, committee, isWhole }: 
   return (
     <section className="stack">
       <h2>The seats</h2>
-      <ul className="panes">
+      <ul className="panes" style={gridOf(committee.length)}>
         {committee.map(({ agentId }, seat) => {
           const state =
             stateOf(argument, isWhole, decision, seat, standing.get(seat)) ??
@@ -90,7 +96,10 @@ function stateOf(
 }
 
 function Statements({ argument, seat }: { readonly argument: ShownArgument; readonly seat: number }): ReactElement {
-  const own = argument.statements.filter((one) => one.seat === seat);
+  const all = argument.statements.filter((one) => one.seat === seat);
+  // What both messages of an equivocation say was said once.
+  const texts = all.map(({ message: _, ...said }) => JSON.stringify(said));
+  const own = all.filter((_, index) => texts.indexOf(texts[index] ?? "") === index);
   return (
     <>
       {own.map((one) => (
