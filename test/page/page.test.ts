@@ -259,6 +259,19 @@ describe("page: proof", () => {
     assert.equal(await page.getByText(/of \d+ messages can be read/).count(), 0);
   });
 
+  it("is green once a gateway that gave wrong bytes gives the right ones: no browser keeps a block", async (context) => {
+    const digest = digestOf(argued.decided, 3);
+    const bytes = world.blocks.get(digest) ?? new Uint8Array();
+    context.after(() => world.blocks.set(digest, bytes));
+    world.blocks.set(digest, bytes.with(20, (bytes[20] ?? 0) ^ 1));
+    const { page } = await visit(context, world, { route: `/request/${argued.requestId}` });
+    await sees(page, "The gateway gives other bytes than the transcript's");
+    world.blocks.set(digest, bytes);
+    await page.getByRole("button", { name: "Prove", exact: true }).click();
+    await page.locator(".seal.good").waitFor();
+    assert.equal(await page.getByRole("alert").count(), 0);
+  });
+
   it("says that a block is missing, which refutes nothing", async (context) => {
     const digest = digestOf(argued.decided, 0);
     const bytes = world.blocks.get(digest) ?? new Uint8Array();

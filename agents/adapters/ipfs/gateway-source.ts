@@ -65,6 +65,8 @@ export async function askGateway<T>(
   const response = await fetch(`${base}/ipfs/${cidString(digest)}?${query}`, {
     headers: { ...headers, accept: `application/vnd.ipld.${format}` },
     signal,
+    // A browser would keep wrong bytes for good, as blocks are immutable, and give them again once the gateway is repaired.
+    cache: "no-store",
     // A redirect could lead to anything that this machine can reach.
     redirect: "manual",
   });
