@@ -75,7 +75,7 @@ export const sourcesConfigSchema = z
     proxyUrl: z.url({ protocol: /^https?$/ }).optional(),
     /** Most bytes of a body, decompressed. */
     maxBytes: z.int().min(1024).max(5_000_000).default(5_000_000),
-    /** For a page from the first connection to the last byte, redirects included; for its text; for a document; for a call. */
+    /** For a page from the first connection to the last byte, redirects included; for its text (EV10); for a document; for a call. */
     timeoutMs: z.int().min(100).max(60_000).default(15_000),
     /** RPC URLs by chain id; the agent's own chain has its own already. */
     rpcUrls: z

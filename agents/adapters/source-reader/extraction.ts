@@ -5,7 +5,7 @@ import type { Extractor, ReadingFailure } from "../../core/sources/snapshot.ts";
  * library, or by the number behind it when our own code does.
  */
 export const EXTRACTORS = {
-  html: { name: "readability", version: "0.6.0+linkedom.0.18.15+2" },
+  html: { name: "readability", version: "0.6.0+linkedom.0.18.15+3" },
   json: { name: "json", version: "1" },
   plain: { name: "plain", version: "1" },
   pdf: { name: "pdfjs", version: "5.6.205" },

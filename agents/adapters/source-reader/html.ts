@@ -1,8 +1,7 @@
-import { Readability } from "@mozilla/readability";
 import { Parser } from "htmlparser2";
-import { parseHTML } from "linkedom/worker";
+import { Article } from "./article.ts";
 import { ReadingError } from "./failure.ts";
-import { hides } from "./inline-style.ts";
+import { ELEMENT, TEXT, isHidden, spaced, tidy, treeOf, type TreeElement, type TreeNode } from "./tree.ts";
 
 /** More than pages have; readability takes time that grows with the product of both. */
 const MAX_DEPTH = 128;
@@ -16,66 +15,25 @@ const BLOCKS: ReadonlySet<string> = new Set(
     " ",
   ),
 );
-/** Elements whose words are not shown. */
-const UNSEEN: ReadonlySet<string> = new Set("head iframe noscript object script style svg template".split(" "));
+/** Elements whose words are not shown, beside those that the tree has without words. */
+const UNSEEN: ReadonlySet<string> = new Set("head noscript script style".split(" "));
 /** Elements that stand in a line beside their like. */
 const CELLS: ReadonlySet<string> = new Set(["td", "th"]);
-
-type Tree = ReturnType<typeof parseHTML>["document"];
-
-/** The part of the DOM that is read here: Node's own types do not have it. */
-interface TreeNode {
-  readonly nodeType: number;
-  readonly nodeName: string;
-  readonly textContent: string | null;
-  readonly childNodes: ArrayLike<TreeNode>;
-}
-
-interface TreeElement extends TreeNode {
-  readonly children: Iterable<TreeElement>;
-  readonly attributes: Iterable<{ readonly name: string; readonly value: string }>;
-  remove(): void;
-}
 
 /** EV11: the article of a page, as readability finds it, else all that the page shows. No script runs. */
 export function readHtml(html: string): { readonly title: string; readonly text: string } {
   requireBounded(html);
   const document = treeOf(html);
-  const title = document.title;
+  const { title } = document;
   const root = document.documentElement as TreeElement;
   if (isHidden(root)) return { title, text: "" };
-  const article = new Readability<TreeNode>(document, { serializer: (element) => element, charThreshold: 0 }).parse();
+  tidy(root);
+  const article = new Article(document).parse();
   if (article?.content) return { title: article.title ?? title, text: shownIn(article.content) };
-  return { title, text: shownIn(treeOf(html).documentElement) };
-}
-
-/** The tree of a page without what it hides. */
-function treeOf(html: string): Tree {
-  const document = wholeTreeOf(html);
-  removeHiddenIn(document.documentElement as TreeElement);
-  return document;
-}
-
-function removeHiddenIn(element: TreeElement): void {
-  const children = [...element.children];
-  for (const child of children)
-    if (isHidden(child)) child.remove();
-    else removeHiddenIn(child);
-}
-
-/** The parser keeps the names of attributes as they are written. */
-function isHidden({ attributes }: TreeElement): boolean {
-  return [...attributes].some(({ name, value }) => {
-    const known = name.toLowerCase();
-    return known === "hidden" || (known === "style" && hides(value));
-  });
-}
-
-/** The tree of a page, which may leave out the elements html and body. */
-function wholeTreeOf(html: string): Tree {
-  const { document } = parseHTML(html);
-  if ((document.documentElement as TreeNode | null)?.nodeName === "HTML") return document;
-  return parseHTML(`<html><head></head><body>${html}</body></html>`).document;
+  // Readability took the tree to pieces.
+  const whole = treeOf(html).documentElement as TreeElement;
+  tidy(whole);
+  return { title, text: shownIn(whole) };
 }
 
 /** Counts without a tree, and stops at the first thing too many. */
@@ -111,13 +69,10 @@ function requireBounded(html: string): void {
 
 /** The words below a node, blocks on lines of their own, cells apart. */
 function shownIn(node: TreeNode): string {
-  if (node.nodeType === TEXT) return (node.textContent ?? "").replaceAll(/\s+/g, " ");
+  if (node.nodeType === TEXT) return spaced(node.textContent ?? "");
   const name = node.nodeName.toLowerCase();
   if (node.nodeType === ELEMENT && UNSEEN.has(name)) return "";
   const words = Array.from(node.childNodes, shownIn).join("");
   if (BLOCKS.has(name)) return `\n${words}\n`;
   return CELLS.has(name) ? ` ${words} ` : words;
 }
-
-const ELEMENT = 1;
-const TEXT = 3;

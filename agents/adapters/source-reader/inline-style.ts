@@ -1,7 +1,7 @@
 /** What stands in a style beside its words. */
 const COMMENT = String.raw`\/\*[^]*?(?:\*\/|$)`;
 const STRING = String.raw`"(?:\\[^]|[^"\\\n])*"?|'(?:\\[^]|[^'\\\n])*'?`;
-const ESCAPE = String.raw`\\(?:[\da-f]{1,6}\s?|[^])`;
+const ESCAPE = String.raw`\\(?:[\da-f]{1,6}(?:\r\n|[ \t\n\r\f])?|[^])`;
 const SPECIAL = new RegExp(`${COMMENT}|${STRING}|${ESCAPE}`, "gi");
 
 const S = String.raw`[ \t\n\r\f]*`;
@@ -17,7 +17,8 @@ export function hides(style: string): boolean {
 function simplified(special: string): string {
   if (special.startsWith("/*")) return " ";
   if (!special.startsWith("\\")) return '""';
-  const code = special.slice(1).trim();
+  const code = special.slice(1);
+  // A number ends before the white space.
   const character = /^[\da-f]/i.test(code) ? String.fromCharCode(Number.parseInt(code, 16)) : code;
   return /^[a-z-]$/i.test(character) ? character : "?";
 }
