@@ -7,6 +7,7 @@ import { lockedWhile } from "../shared/focus.ts";
 import { amount, exact, seconds, time } from "../shared/format.ts";
 import { Trouble, retryMs } from "../shared/trouble.tsx";
 import type { Account } from "../wallet/account.ts";
+import { GiveUp } from "../wallet/give-up.tsx";
 import { WalletList } from "../wallet/wallet-menu.tsx";
 import { useSending } from "../wallet/use-sending.ts";
 import { SendTrouble } from "../wallet/wrong-chain.tsx";
@@ -98,6 +99,7 @@ function Staked({ agentId, account: { address }, terms }: Props): ReactElement {
       />
       <Notes own={own.data} terms={terms} />
       <p role="status">{doing.isSending ? "Waiting for the wallet and the chain…" : done.says}</p>
+      <GiveUp sending={doing} />
       <SendTrouble error={doing.error} />
     </>
   );
