@@ -129,7 +129,7 @@ describe("sdk: wallets", () => {
     for (const thrown of [{}, null, { code: -32_603 }, { message: { reason: 1 } }]) {
       const wallet = walletOf(async (call, pass) => {
         // Wallets throw anything.
-        // eslint-disable-next-line no-throw-literal, typescript/only-throw-error
+        // eslint-disable-next-line typescript/only-throw-error
         if (call.method === "eth_sendTransaction") throw thrown;
         return pass(call);
       });

@@ -87,22 +87,6 @@ describe("sdk: asking", () => {
     assert.equal(await nonceOf(owner), nonce);
   });
 
-  it("refuses what every agent would refuse before anything is paid, in the words of the command line", async () => {
-    const nonce = await nonceOf(owner);
-    const sources = ["https://pages.test/refunds"];
-    const asking = conclave.ask({ ...QUESTION, protocol: "council", sources });
-    assert.match(
-      (await refuses(asking, "TERMS_INVALID", "protocol")).message,
-      /^Ask the question: protocol = "council": every agent would refuse: council reads no sources/,
-    );
-    const above = conclave.ask({ ...QUESTION, question: "Is it?\nsource: https://pages.test/refunds\nreally?" });
-    assert.match(
-      (await refuses(above, "TERMS_INVALID", "question")).message,
-      /^Ask the question: the question names a source above other text/,
-    );
-    assert.equal(await nonceOf(owner), nonce);
-  });
-
   it("cancels what nobody can know yet, and nothing else", async () => {
     const { requestId } = await conclave.ask({ ...QUESTION, currency: "native" });
     await conclave.cancel(requestId);
