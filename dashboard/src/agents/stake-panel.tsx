@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState, type ReactElement } from "react";
-import { formatUnits, parseUnits } from "viem";
+import { parseUnits } from "viem";
 import type { Conclave } from "../../../sdk/src/index.ts";
 import { Field } from "../shared/field.tsx";
 import { lockedWhile } from "../shared/focus.ts";
@@ -307,7 +307,7 @@ function Delegate({ terms, held, isBusy, onDelegate }: DelegateProps): ReactElem
       : value === null || value === 0n
         ? `give an amount of ${symbol}, e.g. 1.5`
         : value > held
-          ? `the account holds ${formatUnits(held, decimals)} ${symbol}`
+          ? `the account holds ${exact(held, decimals, symbol)}`
           : null;
   return (
     <div className="row end">

@@ -37,8 +37,7 @@ export function amount(value: bigint, decimals: number, symbol: string): string 
   const [whole = "0", fraction = ""] = formatUnits(value, decimals).split(".");
   const digits = fraction.slice(0, 4).replace(/0+$/, "");
   const sign = fraction.length > 4 ? "≈ " : "";
-  const grouped = whole.replaceAll(/\B(?=(\d{3})+$)/g, " ");
-  const shown = digits === "" ? grouped : `${grouped}.${digits}`;
+  const shown = digits === "" ? grouped(whole) : `${grouped(whole)}.${digits}`;
   // What is there must not look like nothing.
   return `${shown === "0" && value > 0n ? "< 0.0001" : `${sign}${shown}`} ${symbol}`;
 }
@@ -52,7 +51,12 @@ export function price(value: bigint, decimals: number, symbol: string): string {
 
 /** An amount with all its digits: sums can be checked. */
 export function exact(value: bigint, decimals: number, symbol: string): string {
-  return `${formatUnits(value, decimals)} ${symbol}`;
+  return `${grouped(formatUnits(value, decimals))} ${symbol}`;
+}
+
+/** Digits before the point in groups of three. */
+function grouped(digits: string): string {
+  return digits.replaceAll(/(?<!\..*)\B(?=(\d{3})+(\.|$))/g, " ");
 }
 
 const DAY = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short" });
@@ -73,12 +77,26 @@ export function shortId(requestId: bigint): string {
   return subscription === 0n ? `#${number}` : `#${subscription}.${number}`;
 }
 
+/** A duration in its two largest units. */
 export function seconds(duration: number): string {
-  if (duration % 86_400 === 0) return plural(duration / 86_400, "day");
-  if (duration % 3_600 === 0) return plural(duration / 3_600, "hour");
-  if (duration >= 60) return plural(Math.round(duration / 60), "minute");
+  for (const [index, [unit, noun]] of UNITS.entries()) {
+    const [next = 1, smaller = ""] = UNITS[index + 1] ?? [];
+    // So that no 24 hours stand beside a day.
+    const rounded = Math.round(duration / next) * next;
+    const rest = Math.round((rounded % unit) / next);
+    if (rounded < unit) continue;
+    const whole = plural(Math.floor(rounded / unit), noun);
+    return rest === 0 ? whole : `${whole} ${plural(rest, smaller)}`;
+  }
   return plural(duration, "second");
 }
+
+const UNITS = [
+  [86_400, "day"],
+  [3_600, "hour"],
+  [60, "minute"],
+  [1, "second"],
+] as const;
 
 export function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;

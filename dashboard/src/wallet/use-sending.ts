@@ -45,7 +45,10 @@ export function useSending<Sent, Given>({ what, ...options }: SendingOptions<Sen
     },
   });
   const isSending = useIsMutating({ mutationKey, predicate: isAwaited }) > 0;
-  const ends = useMutationState({ filters: { mutationKey, predicate: isLeftOne }, select: ({ state }) => state.status });
+  const ends = useMutationState({
+    filters: { mutationKey, predicate: isLeftOne },
+    select: ({ state }) => state.status,
+  });
   const left = (["pending", "success"] as const).find((status) => ends.includes(status)) ?? null;
   const send = (given: Given): void => {
     if (queries.isMutating({ mutationKey, predicate: isAwaited }) === 0) mutate(given);
