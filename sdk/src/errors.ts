@@ -49,7 +49,7 @@ const walletHints: Readonly<Record<number, string>> = {
   4901: "the wallet is not connected to this chain: check the node that it uses for it, then repeat the call",
 };
 /** Where the wallet was not asked to send. */
-const UNSENT_HINT = "see in the wallet what went wrong, then repeat the call; nothing was sent";
+const UNSENT_HINT = "see in the wallet what went wrong; nothing was sent";
 
 export type ConclaveErrorCode = keyof typeof hints;
 
@@ -121,7 +121,7 @@ export function walletFailed(doing: string, error: unknown, isUnsent = false): E
   return new ConclaveError(
     "WALLET_FAILED",
     `${doing}: the wallet did not do it (${messageOf(known.cause)})`,
-    { ...(isUnsent && { isUnsent }), ...(walletCode !== undefined && { walletCode: Number(walletCode) }) },
+    walletCode === undefined ? { isUnsent } : { isUnsent, walletCode: Number(walletCode) },
     error,
   );
 }
