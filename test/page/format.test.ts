@@ -17,17 +17,17 @@ describe("page: amounts and addresses", () => {
     assert.equal(exact(1_000n, 0, "T"), "1 000 T");
   });
 
-  it("writes a duration in its two largest units", () => {
+  it("writes a duration in each unit of which it has some", () => {
     for (const [duration, text] of [
       [1, "1 second"],
       [59, "59 seconds"],
       [90, "1 minute 30 seconds"],
       [1_800, "30 minutes"],
       [3_600, "1 hour"],
-      [7_199, "2 hours"],
+      [7_199, "1 hour 59 minutes 59 seconds"],
       [5_400, "1 hour 30 minutes"],
-      [86_399, "1 day"],
-      [100_000, "1 day 4 hours"],
+      [90_000, "1 day 1 hour"],
+      [100_000, "1 day 3 hours 46 minutes 40 seconds"],
       [1_209_600, "14 days"],
     ] as const)
       assert.equal(seconds(duration), text);

@@ -162,7 +162,7 @@ describe("page: what goes wrong around it", () => {
 
   it("says on every page that is loaded already that the node is away, as long as it is", async (context) => {
     const { page } = await visit(context, world, { expects: /ERR_FAILED/ });
-    const said = page.getByText("The node gives no answer now: what stands here may be old.");
+    const said = page.getByText("The node gives no answer: this may be old.");
     const final = String(world.chain.decisions[0]?.attempt.request.id);
     for (const [route, shown] of [
       ["/", page.getByRole("listitem")],

@@ -206,7 +206,12 @@ describe("page: wallets", () => {
   it("lets its user give up on a wallet that never answers after it was connected, where it asks and where it stakes", async (context) => {
     let silent = "eth_sendTransaction";
     let hanging = Promise.withResolvers<unknown>();
-    const answer = ({ method }: RpcCall): unknown => (method === silent ? hanging.promise : undefined);
+    let asked = Promise.withResolvers<void>();
+    const answer = ({ method }: RpcCall): unknown => {
+      if (method !== silent) return undefined;
+      asked.resolve();
+      return hanging.promise;
+    };
     const { page } = await visit(context, world, { route: "/ask", wallet: { account: 0, answer } });
     await connectWallet(page);
     const ask = page.getByRole("button", { name: "Ask", exact: true });
@@ -214,7 +219,9 @@ describe("page: wallets", () => {
     const said = page.getByText(/^You do not wait any more, but the wallet may still ask you and send/);
     for (silent of ["eth_sendTransaction", "eth_chainId"]) {
       await page.getByLabel("Question").fill(`Is 22 a prime number? ${silent}`);
+      asked = Promise.withResolvers();
       await ask.click();
+      await asked.promise;
       await leave.click();
       await said.waitFor();
       assert.equal(await ask.getAttribute("aria-disabled"), "false");

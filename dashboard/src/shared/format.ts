@@ -56,7 +56,7 @@ export function exact(value: bigint, decimals: number, symbol: string): string {
 
 /** Digits before the point in groups of three. */
 function grouped(digits: string): string {
-  return digits.replaceAll(/(?<!\..*)\B(?=(\d{3})+(\.|$))/g, " ");
+  return digits.replace(/^\d+/, (whole) => whole.replaceAll(/\B(?=(\d{3})+$)/g, " "));
 }
 
 const DAY = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short" });
@@ -77,26 +77,16 @@ export function shortId(requestId: bigint): string {
   return subscription === 0n ? `#${number}` : `#${subscription}.${number}`;
 }
 
-/** A duration in its two largest units. */
+/** A duration in each unit of which it has some. */
 export function seconds(duration: number): string {
-  for (const [index, [unit, noun]] of UNITS.entries()) {
-    const [next = 1, smaller = ""] = UNITS[index + 1] ?? [];
-    // So that no 24 hours stand beside a day.
-    const rounded = Math.round(duration / next) * next;
-    const rest = Math.round((rounded % unit) / next);
-    if (rounded < unit) continue;
-    const whole = plural(Math.floor(rounded / unit), noun);
-    return rest === 0 ? whole : `${whole} ${plural(rest, smaller)}`;
-  }
-  return plural(duration, "second");
+  const parts = [
+    plural(Math.floor(duration / 86_400), "day"),
+    plural(Math.floor(duration / 3_600) % 24, "hour"),
+    plural(Math.floor(duration / 60) % 60, "minute"),
+    plural(duration % 60, "second"),
+  ];
+  return parts.filter((part) => !part.startsWith("0")).join(" ");
 }
-
-const UNITS = [
-  [86_400, "day"],
-  [3_600, "hour"],
-  [60, "minute"],
-  [1, "second"],
-] as const;
 
 export function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;

@@ -31,7 +31,7 @@ function useHead(): UseQueryResult<bigint> {
   return useQuery({
     queryKey: ["head", settings],
     queryFn: () => publicClient.getBlockNumber(),
-    refetchInterval: ({ state: { error } }) => (error === null ? 10_000 : 3_000),
+    refetchInterval: 6_000,
   });
 }
 
@@ -41,7 +41,7 @@ export function ChainTrouble(): ReactElement | null {
     settings: { deploymentBlock },
   } = useDashboard();
   const { data: head, error } = useHead();
-  if (error === null && (head === undefined || Number(head) >= deploymentBlock)) return null;
+  if (error === null && !(Number(head) < deploymentBlock)) return null;
   return (
     <p className="problem" role="status">
       {error === null ? (
@@ -50,7 +50,7 @@ export function ChainTrouble(): ReactElement | null {
           {deploymentBlock}. <Link href="/settings">Correct it in the settings</Link>.
         </>
       ) : (
-        "The node gives no answer now: what stands here may be old."
+        "The node gives no answer: this may be old."
       )}
     </p>
   );
