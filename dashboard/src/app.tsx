@@ -5,6 +5,7 @@ import { navigate, useHashLocation } from "wouter/use-hash-location";
 import { HistoryPage } from "./history/history-page.tsx";
 import { findSettings, forgetSettings, keepSettings } from "./settings/stored.ts";
 import { shortId } from "./shared/format.ts";
+import { ChainTrouble } from "./shared/source.tsx";
 import { WalletMenu } from "./wallet/wallet-menu.tsx";
 import { Boundary } from "./boundary.tsx";
 import { DashboardProvider } from "./dashboard.tsx";
@@ -57,6 +58,7 @@ export function App(): ReactElement {
       ) : (
         <DashboardProvider key={JSON.stringify(settings)} settings={settings}>
           <Frame tools={<WalletMenu />}>
+            <ChainTrouble />
             <Pages form={form} />
           </Frame>
         </DashboardProvider>

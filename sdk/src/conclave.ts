@@ -204,6 +204,9 @@ function asking({
         if (call.to === connection.domain.oracle) onSent?.(hash);
       });
       const terms = termsOf(asked);
+      // Loaded when it is used: it brings the protocols, which alone know what they refuse.
+      const { requireTakers } = await import("./takers.ts");
+      requireTakers(terms, question);
       const fee = asked.fee ?? (await readQuote(connection, terms));
       const { requestId, receipt } = await account.request({ ...terms, fee }, question, subscriptionId);
       return { requestId, fee, receipt, cursor: cursorOfAsk(receipt) };

@@ -48,6 +48,8 @@ const walletHints: Readonly<Record<number, string>> = {
   4900: "the wallet is not connected to a chain: check its network and the node that it uses, then repeat the call",
   4901: "the wallet is not connected to this chain: check the node that it uses for it, then repeat the call",
 };
+/** Where the wallet was not asked to send. */
+const UNSENT_HINT = "see in the wallet what went wrong; nothing was sent";
 
 export type ConclaveErrorCode = keyof typeof hints;
 
@@ -66,7 +68,10 @@ export class ConclaveError extends Error {
     this.name = "ConclaveError";
     this.code = code;
     this.field = typeof data["field"] === "string" ? data["field"] : null;
-    this.hint = refusals[String(data["error"])] ?? walletHints[Number(data["walletCode"])] ?? hints[code];
+    this.hint =
+      refusals[String(data["error"])] ??
+      walletHints[Number(data["walletCode"])] ??
+      (data["isUnsent"] === true ? UNSENT_HINT : hints[code]);
     this.data = data;
   }
 }
@@ -96,8 +101,11 @@ export async function guarded<T>(action: () => Promise<T>): Promise<T> {
 const REJECTED = 4001;
 const UNAUTHORIZED = 4100;
 
-/** What a wallet, or a node that a client uses as one, could not do. The node of the chain is to blame only where it has not answered. */
-export function walletFailed(doing: string, error: unknown): Error {
+/**
+ * What a wallet, or a node that a client uses as one, could not do. The node of the chain is to blame only where it has not answered.
+ * @param isUnsent true if the wallet was not asked to send
+ */
+export function walletFailed(doing: string, error: unknown, isUnsent = false): Error {
   if (hasCode(error, REJECTED))
     return new ConclaveError("WALLET_REJECTED", `${doing}: the wallet's user refused`, {}, error);
   if (hasCode(error, UNAUTHORIZED))
@@ -113,7 +121,7 @@ export function walletFailed(doing: string, error: unknown): Error {
   return new ConclaveError(
     "WALLET_FAILED",
     `${doing}: the wallet did not do it (${messageOf(known.cause)})`,
-    walletCode === undefined ? {} : { walletCode: Number(walletCode) },
+    walletCode === undefined ? { isUnsent } : { isUnsent, walletCode: Number(walletCode) },
     error,
   );
 }
@@ -122,7 +130,7 @@ export function walletFailed(doing: string, error: unknown): Error {
 function asError(error: unknown): Error {
   if (error instanceof Error) return error;
   const { message = error } = Object(error) as { readonly message?: unknown };
-  return new Error(String(message));
+  return new Error(typeof message === "string" ? message : "it gives no reason");
 }
 
 /** True if viem itself asked a node, and got no answer. */

@@ -70,7 +70,10 @@ export function requireQuestion(question: string): void {
   requireText(question);
 }
 
-/** Returns why `ask` refuses the question before it asks the chain; null if it does not. For forms, beside the field. */
+/**
+ * Returns why `ask` refuses the question before it asks the chain; null if it does not. For forms, beside the field. What agents would
+ * refuse, such as a source that stands above other text, only `ask` says.
+ */
 export function questionProblem(question: string): ConclaveError | null {
   return problemOf(() => requireQuestion(question));
 }

@@ -15,6 +15,7 @@ import {
 } from "../../agents/adapters/chain/transactions.ts";
 import type { OperatorActions } from "../../agents/ports/chain.ts";
 import type { SigningWallet } from "./account.ts";
+import { shown } from "./arguments.ts";
 import { ConclaveError, walletFailed } from "./errors.ts";
 
 /** How long to wait for a transaction that the wallet has sent. */
@@ -26,6 +27,9 @@ const RECEIPT_TIMEOUT_MS = 180_000;
 const LOCAL_TRY_MS = 3_000;
 /** viem's names. The second comes where one node knows the block of the transaction and the next one does not know its receipt yet. */
 const NO_RECEIPT_YET = new Set(["WaitForTransactionReceiptTimeoutError", "TransactionReceiptNotFoundError"]);
+
+const READ_CHAIN = "Read the wallet's chain";
+const TRANSACTION_HASH = /^0x[0-9a-f]{64}$/i;
 
 /** Hears of each transaction that the wallet has sent, before it is mined. */
 export type OnSent = (call: TransactionCall, hash: Hex) => void;
@@ -49,7 +53,7 @@ function walletSender(connection: Connection, { client: wallet, account }: Signi
         return wallet
           .signTypedData({ ...typed, account } as unknown as Parameters<WalletClient["signTypedData"]>[0])
           .catch((error: unknown) => {
-            throw walletFailed("Sign the permit", error);
+            throw walletFailed("Sign the permit", error, true);
           });
       },
     } satisfies SigningAccount,
@@ -63,6 +67,8 @@ function walletSender(connection: Connection, { client: wallet, account }: Signi
         .catch((error: unknown) => {
           throw walletFailed(call.doing, error);
         });
+      // Nobody could wait for anything else.
+      if (!TRANSACTION_HASH.test(hash)) throw nonsense(call.doing, hash, "no hash of a transaction");
       onSent(call, hash);
       const receipt = await minedReceipt(connection, call.doing, hash, signal);
       if (receipt.status === "success") return receipt;
@@ -73,14 +79,20 @@ function walletSender(connection: Connection, { client: wallet, account }: Signi
 
 async function requireChain({ domain }: Connection, wallet: WalletClient): Promise<void> {
   const found = await wallet.getChainId().catch((error: unknown) => {
-    throw walletFailed("Read the wallet's chain", error);
+    throw walletFailed(READ_CHAIN, error, true);
   });
   if (found === domain.chainId) return;
+  if (!Number.isSafeInteger(found) || found < 1) throw nonsense(READ_CHAIN, found, "no chain id", true);
   throw new ConclaveError(
     "WALLET_WRONG_CHAIN",
     `Use the wallet: it is on chain ${found}, but the deployment is on chain ${domain.chainId}; switch the wallet to that chain`,
     { field: "walletClient", expected: domain.chainId, found },
   );
+}
+
+/** What a wallet answers is any value, whatever its type says. */
+function nonsense(doing: string, answer: unknown, isNot: string, isUnsent = false): Error {
+  return walletFailed(doing, new Error(`it answers ${shown(answer)}, which is ${isNot}`), isUnsent);
 }
 
 async function gasOf(

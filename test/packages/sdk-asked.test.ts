@@ -88,4 +88,23 @@ describe("sdk: a question that is sent", () => {
       message: /committeeSize = 999999999: give a whole number, 4 to 64$/,
     });
   });
+
+  it("is refused before anything is paid where every agent would refuse it, in the words of the command line", async () => {
+    const conclave = conclaveOf(createWalletClient({ account: owner(), transport: http(world.chain.rpcUrl) }));
+    const nonce = await publicClient.getTransactionCount({ address: owner().address });
+    await assert.rejects(conclave.ask({ ...QUESTION, protocol: "council", sources: ["https://pages.test/refunds"] }), {
+      code: "TERMS_INVALID",
+      field: "protocol",
+      message: /^Ask the question: protocol = "council": every agent would refuse: council reads no sources/,
+    });
+    await assert.rejects(
+      conclave.ask({ ...QUESTION, question: "Is it?\nsource: https://pages.test/refunds\nreally?" }),
+      {
+        code: "TERMS_INVALID",
+        field: "question",
+        message: /^Ask the question: the question names a source above other text/,
+      },
+    );
+    assert.equal(await publicClient.getTransactionCount({ address: owner().address }), nonce);
+  });
 });

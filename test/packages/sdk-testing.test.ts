@@ -47,14 +47,20 @@ export const answer: ${answer} = stage.kind === "decided" ? stage.decision.answe
     await assert.rejects(check("wrong.ts"), ({ stdout }: { readonly stdout: string }) => /TS2322/.test(stdout));
   });
 
-  it("passes on why conclave does not start", async () => {
+  it("refuses options by their names before it starts anything, and passes on why conclave does not start", async () => {
     const program = `import { startNetwork } from "@conclave/sdk/testing";
-await startNetwork({ agents: 3 }).catch(({ code, message }) => console.log(code, message));`;
+for (const options of [{ agents: "x" }, { agents: 3 }, { blockTimeSeconds: 99 }, { agent: 4 }, { model: "/nowhere" }])
+  await startNetwork(options).catch(({ code, field, message }) => console.log(code, field, message));`;
     await writeFile(join(sdk.folder, "few.mjs"), program);
-    assert.match(
-      await tool("node", ["few.mjs"], sdk.folder),
-      /^WORLD_FAILED .*--agents: "3" is invalid; give .* from 4/,
-    );
+    const lines = (await tool("node", ["few.mjs"], sdk.folder)).split("\n");
+    for (const [index, said] of [
+      /^USAGE agents .*agents = "x": give a whole number from 4 to 64$/,
+      /^USAGE agents .*agents = 3: give a whole number from 4 to 64$/,
+      /^USAGE blockTimeSeconds .*give a number of seconds .*at most 60$/,
+      /^USAGE agent .*there is no such option; there are program, agents, /,
+      /^WORLD_FAILED null .*Load model \/nowhere failed/,
+    ].entries())
+      assert.match(lines[index] ?? "", said);
   });
 
   it("leaves nothing behind when the test that started it is killed", async () => {

@@ -100,6 +100,45 @@ describe("sdk: wallets", () => {
     }
   });
 
+  it("takes nothing but a hash for a sent transaction, and nothing but a number for a chain", async () => {
+    const native = { ...QUESTION, currency: "native" } as const;
+    const sent: unknown[] = [];
+    const answering = (method: string, answer: unknown): Conclave =>
+      conclaveOf(walletOf(async (call, pass) => (call.method === method ? answer : pass(call))));
+    for (const [answer, said] of [
+      ["nonsense", '"nonsense"'],
+      [null, "null"],
+      [{}, "an object"],
+      ["0x12", '"0x12"'],
+      [7, "7"],
+    ] as const) {
+      const asking = answering("eth_sendTransaction", answer).ask({ ...native, onSent: (hash) => sent.push(hash) });
+      const { message, hint } = await refuses(asking, "WALLET_FAILED", null);
+      assert.ok(message.includes(`(it answers ${said}, which is no hash of a transaction)`), message);
+      assert.match(hint, /whether it has sent the transaction/);
+    }
+    assert.deepEqual(sent, []);
+    for (const answer of [[], null, "", {}]) {
+      const { message, hint } = await refuses(answering("eth_chainId", answer).ask(native), "WALLET_FAILED", null);
+      assert.match(message, /^Read the wallet's chain: the wallet did not do it/);
+      assert.match(hint, /nothing was sent$/);
+    }
+  });
+
+  it("gives no object for a reason", async () => {
+    for (const thrown of [{}, null, { code: -32_603 }, { message: { reason: 1 } }]) {
+      const wallet = walletOf(async (call, pass) => {
+        // Wallets throw anything.
+        // eslint-disable-next-line typescript/only-throw-error
+        if (call.method === "eth_sendTransaction") throw thrown;
+        return pass(call);
+      });
+      const asking = conclaveOf(wallet).ask({ ...QUESTION, currency: "native" });
+      const { message } = await refuses(asking, "WALLET_FAILED", null);
+      assert.doesNotMatch(message, /\[object|undefined|null/);
+    }
+  });
+
   it("tells what the contract or the node says through the wallet", async () => {
     const native = { ...QUESTION, currency: "native" } as const;
     const failing = (failure: Error): Conclave =>

@@ -186,6 +186,30 @@ describe("page: asking", () => {
     assert.equal(await page.evaluate(() => localStorage.getItem("conclave.sent")), "[]");
   });
 
+  it("gives an open and empty form to who does not wait for what was sent, and keeps what became of another question", async (context) => {
+    const answer = ({ method }: RpcCall): unknown =>
+      method === "eth_sendTransaction" ? `0x${"5e".repeat(32)}` : undefined;
+    const { page } = await visit(context, world, { route: "/ask", wallet: { account: 3, answer } });
+    await connectWallet(page);
+    const question = page.getByLabel("Question");
+    const ask = page.getByRole("button", { name: "Ask", exact: true });
+    const leave = page.getByRole("button", { name: "Do not wait: ask another question" });
+    await question.fill("Is 20 a prime number?");
+    await ask.click();
+    await page.waitForFunction(() => localStorage.getItem("conclave.sent") !== null);
+    await page.getByRole("link", { name: "Decisions" }).click();
+    await page.getByRole("listitem").first().waitFor();
+    await page.getByRole("link", { name: "Ask" }).click();
+    await leave.click();
+    await question.waitFor();
+    assert.equal(await question.inputValue(), "");
+    assert.equal(await ask.getAttribute("aria-disabled"), "false");
+    await sees(page, /^You do not wait any more/);
+    await question.fill("Is 21 a prime number?");
+    await page.reload();
+    assert.equal(await question.inputValue(), "Is 21 a prime number?");
+  });
+
   it("goes to the request that is asked and paid, also where the browser keeps nothing", async (context) => {
     const routes = (page: Page): Promise<unknown> => page.addInitScript(keepsNothing);
     const { page } = await visit(context, world, { route: "/ask", wallet: { account: 3 }, routes });

@@ -122,13 +122,13 @@ describe("page: an agent's record", () => {
     assert.equal(await page.getByText("Reliability").count(), 0);
     const without = await visit(context, world, { route: "/agents/2" });
     await without.page.getByRole("heading", { name: "Its latest seats" }).waitFor();
-    await sees(without.page, "None in the latest 50,000 blocks.");
+    await sees(without.page, "None in the latest 50 000 blocks.");
     // The draw decides whether it sat there.
     const [decided] = world.chain.decisions as [Decided];
     const rows = without.page.getByRole("listitem");
     if (decided.attempt.committee.some(({ agentId }) => agentId === 2)) await rows.first().waitFor();
-    else await sees(without.page, "It sat on no committee that decided in the latest 50,000 blocks.");
-    assert.equal(await without.page.getByText("From the events of the latest 50,000 blocks.").count(), 2);
+    else await sees(without.page, "It sat on no committee that decided in the latest 50 000 blocks.");
+    assert.equal(await without.page.getByText("From the events of the latest 50 000 blocks.").count(), 2);
     assert.equal(await without.page.getByRole("heading", { name: "Reputation over time" }).count(), 0);
   });
 });
@@ -219,7 +219,7 @@ function fellAsleep(agentId: number) {
     });
 }
 
-/** A chain whose latest 50,000 blocks hold nothing of this world. */
+/** A chain whose latest 50 000 blocks hold nothing of this world. */
 function longAgo(page: Page): Promise<unknown> {
   const isRecent = (block: unknown): boolean => Number(block) > 5_000;
   return page.route(`${world.rpcUrl}/**`, (route) => {
@@ -278,7 +278,7 @@ describe("page: faults", () => {
     const [decided] = world.chain.decisions as [Decided];
     await world.chain.slash(decided, 0 as SeatIndex);
     const { page } = await visit(context, world, { routes: longAgo });
-    await sees(page, /^Nobody has asked in the latest 50,000 blocks\./);
+    await sees(page, /^Nobody has asked in the latest 50 000 blocks\./);
     await page.goto(`${world.url}#/request/${decided.attempt.request.id}`);
     await page.getByText("Who was slashed for it").click();
     await sees(page, /signed two messages for one place in/);

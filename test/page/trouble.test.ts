@@ -1,7 +1,7 @@
 // What the dashboard says while something around it is away, full or wrong.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import type { Page } from "playwright-core";
+import type { Page, Route } from "playwright-core";
 import { keepsNothing, sees, visit } from "./visit.ts";
 import { startDashboardWorld, type DashboardWorld } from "./world.ts";
 
@@ -10,6 +10,9 @@ before(async () => {
   world = await startDashboardWorld(3);
 });
 after(() => world.close());
+
+/** Nothing is said. */
+const NONE = /^$/;
 
 /** True if an alert stands in every frame of the next `ms`. */
 async function staysFor(ms: number): Promise<boolean> {
@@ -140,15 +143,58 @@ describe("page: what goes wrong around it", () => {
     await sees(other.page, /Find the registry: the oracle's is at 0x\w+, not at 0x\w+; correct the address/);
     const served = await visit(context, world, { config: { ...world.config, chainId: "x" } });
     await sees(served.page, /^config\.json beside this page: chainId: give a whole number/);
+    // What was right need not be typed again, and what was wrong is marked.
+    assert.equal(await served.page.getByLabel("Node of the chain (URL)").inputValue(), String(world.config["rpcUrl"]));
+    assert.equal(await served.page.getByLabel(/^Gateways/).inputValue(), String(world.config["gateways"]));
+    assert.equal(await served.page.getByLabel("Chain id").getAttribute("aria-invalid"), "true");
     const html = (page: Page): Promise<unknown> =>
       page.route("**/config.json", (route) => route.fulfill({ contentType: "text/html", body: "<!doctype html>" }));
     const missing = await visit(context, world, { routes: html });
     await sees(missing.page, /^config\.json beside this page: the server sends no JSON there, so it may have no such/);
     const tooHigh = await visit(context, world, { config: { ...world.config, deploymentBlock: 1_000_000 } });
-    await sees(
-      tooHigh.page,
-      /^The chain’s newest block is \d+, and the settings say that the deployment is in block 1/,
+    for (const route of ["/", "/agents", "/request/1", "/agents/1", "/agents/faults", "/ask", "/settings"]) {
+      await tooHigh.page.goto(`${world.url}#${route}`);
+      const said = /^The chain’s newest block is \d+, and the settings say that the deployment is in block 1/;
+      await tooHigh.page.getByText(said).waitFor();
+      assert.equal(await tooHigh.page.getByText(/Nobody has asked/).count(), 0);
+    }
+  });
+
+  it("says on every page that is loaded already that the node is away, as long as it is", async (context) => {
+    const { page } = await visit(context, world, { expects: /ERR_FAILED/ });
+    const said = page.getByText("The node gives no answer: this may be old.");
+    const final = String(world.chain.decisions[0]?.attempt.request.id);
+    for (const [route, shown] of [
+      ["/", page.getByRole("listitem")],
+      ["/agents", page.locator('a[href$="/agents/1"]')],
+      [`/request/${final}`, page.getByText("Fee paid")],
+      ["/ask", page.getByText(/Costs 0\.\d+ ETH/)],
+    ] as const) {
+      await page.goto(`${world.url}#${route}`);
+      await shown.first().waitFor();
+      assert.equal(await said.count(), 0);
+      await page.route(`${world.rpcUrl}/**`, (one) => one.abort());
+      await said.waitFor();
+      assert.equal(await shown.first().isVisible(), true);
+      await page.unroute(`${world.rpcUrl}/**`);
+      await said.waitFor({ state: "detached" });
+    }
+  });
+
+  it("says why config.json cannot be had: its server fails, breaks off, or never answers", async (context) => {
+    const seen = async (answer: (route: Route) => unknown, text: RegExp): Promise<void> => {
+      const routes = (page: Page): Promise<unknown> => page.route("**/config.json", (one) => void answer(one));
+      const { page } = await visit(context, world, { routes, expects: /ERR_|50\d|404/ });
+      await page.getByRole("heading", { name: "Settings" }).waitFor();
+      if (text.source === NONE.source) assert.equal(await page.getByRole("alert").count(), 0);
+      else await sees(page, text);
+    };
+    await seen(
+      (route) => route.fulfill({ status: 500 }),
+      /^config\.json beside this page: the server answers with status 500/,
     );
-    assert.equal(await tooHigh.page.getByText(/Nobody has asked/).count(), 0);
+    await seen((route) => route.abort(), /^config\.json beside this page: it cannot be fetched/);
+    await seen(() => undefined, /^config\.json beside this page: the server gave no answer within 10 s/);
+    await seen((route) => route.fulfill({ status: 404 }), NONE);
   });
 });

@@ -205,6 +205,57 @@ describe("page: wallets", () => {
       .waitFor();
   });
 
+  it("lets its user give up on a wallet that never answers after it was connected, where it asks and where it stakes", async (context) => {
+    let silent = "eth_sendTransaction";
+    let hanging = Promise.withResolvers<unknown>();
+    let asked = Promise.withResolvers<void>();
+    const answer = ({ method }: RpcCall): unknown => {
+      if (method !== silent) return undefined;
+      asked.resolve();
+      return hanging.promise;
+    };
+    const { page } = await visit(context, world, { route: "/ask", wallet: { account: 0, answer } });
+    await connectWallet(page);
+    const ask = page.getByRole("button", { name: "Ask", exact: true });
+    const leave = page.getByRole("button", { name: "Do not wait", exact: true });
+    const said = page.getByText(/^You do not wait any more, but the wallet may still ask you and send/);
+    for (silent of ["eth_sendTransaction", "eth_chainId"]) {
+      await page.getByLabel("Question").fill(`Is 22 a prime number? ${silent}`);
+      asked = Promise.withResolvers();
+      await ask.click();
+      await asked.promise;
+      await leave.click();
+      await said.waitFor();
+      assert.equal(await ask.getAttribute("aria-disabled"), "false");
+      hanging.reject(failureOf(4001, "User denied"));
+      hanging = Promise.withResolvers();
+      await said.waitFor({ state: "detached" });
+      assert.equal(await page.getByText("You said no in the wallet").count(), 0);
+    }
+    silent = "eth_sendTransaction";
+    await page.goto(`${world.url}#/agents/2`);
+    await page.getByRole("button", { name: "Unbond all" }).click();
+    await leave.click();
+    await said.waitFor();
+    assert.equal(await page.getByRole("button", { name: "Unbond all" }).getAttribute("aria-disabled"), "false");
+  });
+
+  it("takes no nonsense for a transaction or a chain", async (context) => {
+    let told: Readonly<Record<string, unknown>> = {};
+    const answer = ({ method }: RpcCall): unknown => told[method];
+    const { page } = await visit(context, world, { route: "/ask", wallet: { account: 3, answer } });
+    await connectWallet(page);
+    await page.getByLabel("Question").fill("Is 23 a prime number?");
+    for (told of [{ eth_sendTransaction: "nonsense" }, { eth_sendTransaction: null }, { eth_chainId: [] }]) {
+      await page.getByRole("button", { name: "Ask", exact: true }).click();
+      await sees(page, "The wallet failed");
+      await sees(page, "eth_chainId" in told ? "nothing was sent" : "whether it has sent the transaction");
+      await page.getByLabel("Question").fill(`Is 23 a prime number? ${Math.random()}`);
+      await page.getByRole("alert").waitFor({ state: "detached" });
+    }
+    assert.equal(await page.evaluate(() => localStorage.getItem("conclave.sent")), null);
+  });
+
   it("says plainly that a wallet names no account, whatever it answers", async (context) => {
     let shown: unknown = null;
     const answer = ({ method }: RpcCall): unknown => (method === "eth_requestAccounts" ? shown : undefined);

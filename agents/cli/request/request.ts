@@ -3,6 +3,7 @@ import { readChainTerms, type ChainTerms } from "../../adapters/chain/terms.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
 import { seatsOfAll } from "../../core/request/rounds.ts";
+import { sampleAttempt } from "../../core/request/refusal.ts";
 import type { Terms } from "../../core/types.ts";
 import { accountFlags, openAccount, requireFunds, type AccountFlags } from "../shared/account.ts";
 import { formatAmount, parseSubscriptionId, unitOf, type Unit } from "../shared/arguments.ts";
@@ -17,7 +18,7 @@ import { readSources, strayAddress } from "./question-sources.ts";
 import { reportRequest } from "../shared/request-report.ts";
 import { securityOf, sharedModel, securityRows, toyModel } from "./security.ts";
 import { invalidTerm, MAX_FEE, termOptions, type TermsFlags } from "./term-options.ts";
-import { requireTakers, sampleAttempt, termsOf } from "./terms.ts";
+import { requireTakers, termsOf } from "./terms.ts";
 import { waitForDecision } from "../shared/wait.ts";
 
 interface Options extends AccountFlags, TermsFlags {

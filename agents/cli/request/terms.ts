@@ -4,9 +4,9 @@ import { protocolByCode, protocols } from "../../core/protocols/index.ts";
 import { usesTerm, type KindTerm } from "../../core/request/kinds.ts";
 import { refuseSources } from "../../core/sources/named.ts";
 import { requireQuestion } from "../../core/request/question.ts";
-import { anybody } from "../../core/request/refusal.ts";
+import { sampleAttempt } from "../../core/request/refusal.ts";
 import { termFlaw, type TermWords } from "../../core/request/term-rules.ts";
-import { ANSWER_KINDS, type Address, type Attempt, type RequestId, type Terms } from "../../core/types.ts";
+import { ANSWER_KINDS, type Terms } from "../../core/types.ts";
 import { formatDuration, type Unit } from "../shared/arguments.ts";
 import { meaningOf } from "../shared/protocol-words.ts";
 import { invalidTerm, readTerms, type TermsFlags } from "./term-options.ts";
@@ -80,15 +80,4 @@ export function requireTakers(terms: Terms, question: string): void {
   const protocol = protocolByCode(terms.protocol);
   const refused = protocol?.refuseRequest(sampleAttempt(terms, question)) ?? null;
   if (refused !== null) throw invalidTerm("protocol", protocol?.id, `every agent would refuse: ${refused}`);
-}
-
-/** The question as some committee would get it. */
-export function sampleAttempt(terms: Terms, question: string): Attempt {
-  const nobody = `0x${"00".repeat(20)}` as Address;
-  return {
-    domain: { chainId: 0, oracle: nobody },
-    request: { id: 1n as RequestId, consumer: nobody, terms, question },
-    attempt: 0,
-    committee: anybody(terms.committeeSize),
-  };
 }

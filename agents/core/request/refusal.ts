@@ -11,7 +11,9 @@ import {
   type Attempt,
   type Digest,
   type Outcome,
+  type RequestId,
   type SeatInfo,
+  type Terms,
 } from "../types.ts";
 
 /** The place that a conclusion without messages rests on. */
@@ -74,6 +76,17 @@ export function anybody(seats: number): readonly SeatInfo[] {
     reputation: ONE_PPM,
     skill: 2,
   }));
+}
+
+/** The question as some committee would get it. */
+export function sampleAttempt(terms: Terms, question: string): Attempt {
+  const nobody = `0x${"00".repeat(20)}` as Address;
+  return {
+    domain: { chainId: 0, oracle: nobody },
+    request: { id: 1n as RequestId, consumer: nobody, terms, question },
+    attempt: 0,
+    committee: anybody(terms.committeeSize),
+  };
 }
 
 /** PY6: nothing was asked of any seat, and all earn alike. */

@@ -1,12 +1,13 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState, type ReactElement } from "react";
-import { formatUnits, parseUnits } from "viem";
+import { parseUnits } from "viem";
 import type { Conclave } from "../../../sdk/src/index.ts";
 import { Field } from "../shared/field.tsx";
 import { lockedWhile } from "../shared/focus.ts";
 import { amount, exact, seconds, time } from "../shared/format.ts";
 import { Trouble, retryMs } from "../shared/trouble.tsx";
 import type { Account } from "../wallet/account.ts";
+import { GiveUp } from "../wallet/give-up.tsx";
 import { WalletList } from "../wallet/wallet-menu.tsx";
 import { useSending } from "../wallet/use-sending.ts";
 import { SendTrouble } from "../wallet/wrong-chain.tsx";
@@ -107,6 +108,7 @@ function Staked({ agentId, account: { address }, terms }: Props): ReactElement {
             ? "It has unbonded: withdraw it."
             : done.says}
       </p>
+      <GiveUp sending={doing} />
       <SendTrouble error={doing.error} />
     </>
   );
@@ -315,7 +317,7 @@ function Delegate({ terms, held, isBusy, onDelegate }: DelegateProps): ReactElem
       : value === null || value === 0n
         ? `give an amount of ${symbol}, e.g. 1.5`
         : value > held
-          ? `the account holds ${formatUnits(held, decimals)} ${symbol}`
+          ? `the account holds ${exact(held, decimals, symbol)}`
           : null;
   return (
     <div className="row end">

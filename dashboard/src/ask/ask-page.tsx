@@ -1,19 +1,21 @@
-import { skipToken, useQuery, type UseQueryResult } from "@tanstack/react-query";
+import { skipToken, useQuery, useQueryClient, type UseQueryResult } from "@tanstack/react-query";
 import { useDeferredValue, useEffect, useState, type ReactElement, type SubmitEvent } from "react";
 import { useLocation } from "wouter";
 import type { Asked, AskedTerms, Quote } from "../../../sdk/src/index.ts";
+import type { Settings } from "../settings/settings.ts";
 import { Field } from "../shared/field.tsx";
 import { lockedWhile } from "../shared/focus.ts";
 import { price } from "../shared/format.ts";
 import { NodeAway } from "../shared/node-away.tsx";
 import { Trouble } from "../shared/trouble.tsx";
-import { useSending } from "../wallet/use-sending.ts";
+import { GiveUp } from "../wallet/give-up.tsx";
+import { leaveSending, useSending } from "../wallet/use-sending.ts";
 import { WalletList } from "../wallet/wallet-menu.tsx";
 import { SendTrouble } from "../wallet/wrong-chain.tsx";
 import { useDashboard } from "../dashboard.tsx";
 import { DraftFields, problemOf } from "./ask-fields.tsx";
 import { keepCursor } from "./asked.ts";
-import { keepDraft, keptDraft } from "./draft.ts";
+import { keepDraft, keptDraft, withoutSent } from "./draft.ts";
 import { KINDS, LABELS, questionFlaw, sourcesIn, termsIn, type Draft } from "./question.ts";
 import { askKept, sentTo } from "./sent.ts";
 import { solidityFor, typescriptFor } from "./snippets.ts";
@@ -23,6 +25,7 @@ import { Waiting } from "./waiting.tsx";
 export function AskPage(): ReactElement {
   const { settings } = useDashboard();
   const [, goTo] = useLocation();
+  const queries = useQueryClient();
   const [sent, setSent] = useState(() => sentTo(settings));
   const show = ({ requestId, cursor }: Asked): void => {
     keepCursor(settings.oracle, requestId, cursor);
@@ -30,7 +33,19 @@ export function AskPage(): ReactElement {
     goTo(`/request/${requestId}`);
   };
   if (sent === null) return <AskForm onAsked={show} onFailed={() => setSent(sentTo(settings))} />;
-  return <Waiting key={sent.hash} sent={sent} onAsked={show} onLeft={() => setSent(sentTo(settings))} />;
+  const leave = (): void => {
+    const next = sentTo(settings);
+    // The form would be locked until the chain answers, and one press would pay for the same question again.
+    if (next === null) leaveSending(queries, sendingTo(settings));
+    keepDraft(withoutSent(keptDraft(), sent));
+    setSent(next);
+  };
+  return <Waiting key={sent.hash} sent={sent} onAsked={show} onLeft={leave} />;
+}
+
+/** Names what the form sends. */
+function sendingTo(settings: Settings): readonly unknown[] {
+  return ["ask", settings];
 }
 
 interface FormProps {
@@ -51,7 +66,7 @@ function AskForm({ onAsked, onFailed }: FormProps): ReactElement {
   const quote = useQuote(priced);
   const fee = priced === draft && !quote.isPlaceholderData ? quote.data?.fee : undefined;
   const ask = useSending({
-    what: ["ask", settings],
+    what: sendingTo(settings),
     mutationFn: async (asked: AskedTerms) =>
       askKept(conclave, settings, { ...asked, question: draft.question, sources }),
     onSuccess: onAsked,
@@ -101,6 +116,16 @@ function AskForm({ onAsked, onFailed }: FormProps): ReactElement {
         </p>
       )}
       <Payer isReady={terms !== null && fee !== undefined && untold === null} isSending={ask.isSending} />
+      <GiveUp
+        sending={{
+          ...ask,
+          leave: () => {
+            ask.leave();
+            // Once it is sent, the view of what is sent says so.
+            onFailed();
+          },
+        }}
+      />
       {ask.isSending && <NodeAway />}
       <SendTrouble error={ask.error} />
       {terms !== null && <Programs question={draft.question} sources={sources} terms={terms} />}

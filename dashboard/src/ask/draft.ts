@@ -1,6 +1,7 @@
 import { PROTOCOL_CODES } from "../../../sdk/src/index.ts";
 import { keepAt, keptAt } from "../shared/kept.ts";
 import { EMPTY, KINDS, type Draft } from "./question.ts";
+import { MOST_SENT, type Sent } from "./sent.ts";
 
 /** What is typed into the form, kept while its tab is open: a reload or a look at another view loses nothing. */
 
@@ -30,4 +31,9 @@ export function keptDraft(): Draft {
     return typeof value === "string" && CHOICES[field as keyof Draft]?.includes(value) !== false;
   };
   return Object.keys(EMPTY).every(isRight) ? (read as unknown as Draft) : EMPTY;
+}
+
+/** The draft without its question, if that is the one that was sent: one press would pay for it again. */
+export function withoutSent(draft: Draft, { question }: Pick<Sent, "question">): Draft {
+  return draft.question.slice(0, MOST_SENT) === question ? { ...draft, question: "" } : draft;
 }

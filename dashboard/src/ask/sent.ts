@@ -11,7 +11,7 @@ const KEY = "conclave.sent";
 const LEFT_KEY = "conclave.sent.left";
 const MOST = 20;
 /** Characters of the question that are kept. */
-const MOST_CHARACTERS = 300;
+export const MOST_SENT = 300;
 const HASH = /^0x[0-9a-f]{64}$/;
 const ADDRESS = /^0x[0-9a-f]{40}$/;
 
@@ -38,7 +38,7 @@ export async function askKept(conclave: Conclave, settings: Settings, request: A
   const forget = (): void => sent.forEach(({ hash }) => forgetSent(hash));
   const onSent = (hash: Sent["hash"]): void => {
     const { account } = conclave.actions;
-    const one = { hash, account, question: request.question.slice(0, MOST_CHARACTERS) };
+    const one = { hash, account, question: request.question.slice(0, MOST_SENT) };
     sent.push(one);
     keepAt("localStorage", KEY, [...all(), { ...one, deployment: nameOf(settings) }].slice(-MOST));
   };

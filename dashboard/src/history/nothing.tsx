@@ -10,17 +10,12 @@ interface Props {
 }
 
 /** Says why no request is listed. */
-export function Nothing({ isFiltered, told }: Props): ReactElement {
+export function Nothing({ isFiltered, told }: Props): ReactElement | null {
   const {
     settings: { deploymentBlock },
   } = useDashboard();
-  if (told?.source === "chain" && told.toBlock < deploymentBlock)
-    return (
-      <p className="problem" role="status">
-        The chain’s newest block is {told.toBlock}, and the settings say that the deployment is in block{" "}
-        {deploymentBlock}. <Link href="/settings">Correct it in the settings</Link>.
-      </p>
-    );
+  // The frame says that the chain has not come so far.
+  if (told?.source === "chain" && told.toBlock < deploymentBlock) return null;
   return isFiltered ? (
     <p>No request matches. Change the search.</p>
   ) : (

@@ -1,7 +1,7 @@
 import { useState, type ReactElement, type SubmitEvent } from "react";
 import { Field } from "../shared/field.tsx";
 import { parseSettings, SettingsError, type Settings } from "./settings.ts";
-import type { Found } from "./stored.ts";
+import { MOST_SECONDS, type Found } from "./stored.ts";
 
 interface Props {
   readonly found: Found;
@@ -24,8 +24,9 @@ const LABELS = {
 
 /** The form that names node, contracts, gateways and subgraph. */
 export function SettingsPage({ found, onSave, onForget }: Props): ReactElement {
-  const { settings } = found;
-  const [failure, setFailure] = useState<SettingsError | null>(null);
+  const shown = textsOf(found.settings ?? found.given);
+  const problem = problemOf(found.failure);
+  const [failure, setFailure] = useState(() => (found.failure instanceof SettingsError ? found.failure : null));
 
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
@@ -47,39 +48,39 @@ export function SettingsPage({ found, onSave, onForget }: Props): ReactElement {
     <form className="narrow stack" onSubmit={submit} noValidate>
       <h1>Settings</h1>
       <p className="soft">{ORIGINS[found.source]}</p>
-      {found.problem !== null && <p role="alert">{found.problem}</p>}
-      <Field {...fieldOf("rpcUrl")} value={settings?.rpcUrl} type="url" />
-      <Field {...fieldOf("chainId")} value={settings?.chainId} inputMode="numeric" />
-      <Field {...fieldOf("oracle")} value={settings?.oracle} mono />
-      <Field {...fieldOf("registry")} value={settings?.registry} mono />
+      {problem !== null && <p role="alert">{problem}</p>}
+      <Field {...fieldOf("rpcUrl")} value={shown.rpcUrl} type="url" />
+      <Field {...fieldOf("chainId")} value={shown.chainId} inputMode="numeric" />
+      <Field {...fieldOf("oracle")} value={shown.oracle} mono />
+      <Field {...fieldOf("registry")} value={shown.registry} mono />
       <Field
         {...fieldOf("deploymentBlock")}
         hint="Searches begin here. 0 works, and is slow on a long chain."
-        value={settings?.deploymentBlock ?? 0}
+        value={shown.deploymentBlock ?? "0"}
         inputMode="numeric"
       />
       <Field
         {...fieldOf("gateways")}
         hint="An agent's, or any trustless gateway of IPFS. None is trusted: every hash is checked."
-        value={settings?.gateways.join("\n")}
+        value={shown.gateways}
         lines={3}
       />
       <Field
         {...fieldOf("live")}
         hint="To watch committees argue. An agent can leave out what a seat said, and cannot invent it."
-        value={settings?.live.join("\n")}
+        value={shown.live}
         lines={3}
       />
       <Field
         {...fieldOf("subgraphUrl")}
-        hint="For the whole history. Without one it comes from the latest 50,000 blocks."
-        value={settings?.subgraphUrl ?? ""}
+        hint="For the whole history. Without one it comes from the latest 50 000 blocks."
+        value={shown.subgraphUrl}
         type="url"
       />
       <Field
         {...fieldOf("burnerKey")}
         hint="For a local chain only. Never a key that holds value."
-        value={settings?.burnerKey ?? ""}
+        value={shown.burnerKey}
         mono
       />
       {failure?.field === "storage" && (
@@ -99,6 +100,33 @@ export function SettingsPage({ found, onSave, onForget }: Props): ReactElement {
       </div>
     </form>
   );
+}
+
+/** Why the file beside the page cannot be used; null where there is none, or none can be: a page that was opened from a folder fetches nothing. */
+function problemOf(failure: unknown): string | null {
+  const why = whyNot(failure);
+  return why === null ? null : `config.json beside this page: ${why}`;
+}
+
+function whyNot(failure: unknown): string | null {
+  if (failure === null || failure === NOT_FOUND || location.protocol === "file:") return null;
+  if (typeof failure === "number") return `the server answers with status ${failure}. ${WAY}`;
+  if (failure instanceof SyntaxError) return `the server sends no JSON there, so it may have no such file. ${WAY}`;
+  if (failure instanceof SettingsError) return failure.message;
+  const isLate = failure instanceof DOMException && failure.name === "TimeoutError";
+  return isLate ? `the server gave no answer within ${MOST_SECONDS} s. ${WAY}` : `it cannot be fetched. ${WAY}`;
+}
+
+const NOT_FOUND = 404;
+const WAY = "Put one there, or fill in this form.";
+
+/** What the form shows, also of settings that cannot be used: whoever corrects one field need not type the others. */
+function textsOf(settings: unknown): Partial<Record<keyof Settings, string>> {
+  const texts = Object.entries(Object(settings) as object).map(([field, value]: [string, unknown]) => {
+    const lines = (Array.isArray(value) ? value : [value]) as readonly unknown[];
+    return [field, lines.filter((one) => ["string", "number"].includes(typeof one)).join("\n")] as const;
+  });
+  return Object.fromEntries(texts);
 }
 
 /** Leads to a field: on a phone it stands far above the button that was pressed. */

@@ -4,34 +4,34 @@ import { parseSettings, SettingsError, type Settings } from "./settings.ts";
 export interface Found {
   readonly settings: Settings | null;
   readonly source: "own" | "served" | "none";
-  /** Why the served settings cannot be used; null if they can, or if there are none. */
-  readonly problem: string | null;
+  /** Why the served settings cannot be used: an error, or the status that the server answers with; null if they can. */
+  readonly failure: unknown;
+  /** What is served and cannot be used; undefined if that is nothing. */
+  readonly given: unknown;
 }
 
 const KEY = "conclave.settings";
+/** How long the server of the page may take. */
+export const MOST_SECONDS = 10;
 
 export async function findSettings(signal: AbortSignal): Promise<Found> {
-  const own = ownSettings();
-  if (own !== null) return { settings: own, source: "own", problem: null };
-  return servedSettings(signal);
-}
-
-async function servedSettings(signal: AbortSignal): Promise<Found> {
+  const settings = ownSettings();
+  if (settings !== null) return { settings, source: "own", failure: null, given: undefined };
+  let given: unknown;
   try {
-    const response = await fetch("config.json", { signal, cache: "no-store" });
-    if (!response.ok) return { settings: null, source: "none", problem: null };
-    return { settings: parseSettings(await response.json()), source: "served", problem: null };
+    const patience = AbortSignal.any([signal, AbortSignal.timeout(MOST_SECONDS * 1_000)]);
+    const response = await fetch("config.json", { signal: patience, cache: "no-store" });
+    if (!response.ok) return none(response.status);
+    given = await response.json();
+    return { settings: parseSettings(given), source: "served", failure: null, given };
   } catch (error) {
     signal.throwIfAborted();
-    // A page that was opened from a folder cannot fetch, which is no problem.
-    if (error instanceof TypeError) return { settings: null, source: "none", problem: null };
-    const why =
-      error instanceof SyntaxError
-        ? "the server sends no JSON there, so it may have no such file. Put one there, or fill in this form."
-        : (error as Error).message;
-    const problem = `config.json beside this page: ${why}`;
-    return { settings: null, source: "none", problem };
+    return none(error, given);
   }
+}
+
+function none(failure: unknown, given?: unknown): Found {
+  return { settings: null, source: "none", failure, given };
 }
 
 function ownSettings(): Settings | null {

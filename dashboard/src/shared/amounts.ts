@@ -1,5 +1,5 @@
-import { formatUnits } from "viem";
 import type { Conclave, ConclaveError } from "../../../sdk/src/index.ts";
+import { exact } from "./format.ts";
 
 type Units = Pick<Awaited<ReturnType<Conclave["terms"]>>, "stakeToken" | "feeToken">;
 type Refused = Pick<ConclaveError, "message" | "data">;
@@ -28,7 +28,7 @@ export function withUnits({ message, data }: Refused, units: Units): string {
   if (unit === null) return message;
   const long = AMOUNTS.map((name) => String(data[name])).filter((value) => LONG.test(value));
   return long.reduce((text, value) => {
-    const shown = `${formatUnits(BigInt(value), unit.decimals)} ${unit.symbol}`;
+    const shown = exact(BigInt(value), unit.decimals, unit.symbol);
     return text.replaceAll(new RegExp(`\\b${value}\\b`, "g"), shown);
   }, message);
 }

@@ -37,8 +37,7 @@ export function amount(value: bigint, decimals: number, symbol: string): string 
   const [whole = "0", fraction = ""] = formatUnits(value, decimals).split(".");
   const digits = fraction.slice(0, 4).replace(/0+$/, "");
   const sign = fraction.length > 4 ? "≈ " : "";
-  const grouped = whole.replaceAll(/\B(?=(\d{3})+$)/g, " ");
-  const shown = digits === "" ? grouped : `${grouped}.${digits}`;
+  const shown = digits === "" ? grouped(whole) : `${grouped(whole)}.${digits}`;
   // What is there must not look like nothing.
   return `${shown === "0" && value > 0n ? "< 0.0001" : `${sign}${shown}`} ${symbol}`;
 }
@@ -52,7 +51,12 @@ export function price(value: bigint, decimals: number, symbol: string): string {
 
 /** An amount with all its digits: sums can be checked. */
 export function exact(value: bigint, decimals: number, symbol: string): string {
-  return `${formatUnits(value, decimals)} ${symbol}`;
+  return `${grouped(formatUnits(value, decimals))} ${symbol}`;
+}
+
+/** Digits before the point in groups of three. */
+function grouped(digits: string): string {
+  return digits.replace(/^\d+/, (whole) => whole.replaceAll(/\B(?=(\d{3})+$)/g, " "));
 }
 
 const DAY = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short" });
@@ -73,11 +77,15 @@ export function shortId(requestId: bigint): string {
   return subscription === 0n ? `#${number}` : `#${subscription}.${number}`;
 }
 
+/** A duration in each unit of which it has some. */
 export function seconds(duration: number): string {
-  if (duration % 86_400 === 0) return plural(duration / 86_400, "day");
-  if (duration % 3_600 === 0) return plural(duration / 3_600, "hour");
-  if (duration >= 60) return plural(Math.round(duration / 60), "minute");
-  return plural(duration, "second");
+  const parts = [
+    plural(Math.floor(duration / 86_400), "day"),
+    plural(Math.floor(duration / 3_600) % 24, "hour"),
+    plural(Math.floor(duration / 60) % 60, "minute"),
+    plural(duration % 60, "second"),
+  ];
+  return parts.filter((part) => !part.startsWith("0")).join(" ");
 }
 
 export function plural(count: number, noun: string): string {

@@ -1,6 +1,7 @@
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, type UseQueryResult } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import type { HistoryPage } from "../../../sdk/src/index.ts";
+import { Link } from "wouter";
 import { useDashboard } from "../dashboard.tsx";
 import { plural } from "./format.ts";
 import { Quoted } from "./quoted.tsx";
@@ -17,21 +18,48 @@ interface Props {
 
 /** Blocks whose events may be read again and again. */
 export const FEW_BLOCKS = 50_000;
-export const LATEST_BLOCKS = "the latest 50,000 blocks";
+export const LATEST_BLOCKS = "the latest 50 000 blocks";
 
 /** A subgraph that lacks more blocks than this says so. */
 const BEHIND_BLOCKS = 10;
 /** No node lacks so many blocks for the time in which the page asks it once. */
 const AHEAD_BLOCKS = 1_000;
 
-/** Says where a list comes from, and what it lacks. */
-export function Source({ told, what, proof, blocks = LATEST_BLOCKS }: Props): ReactElement | null {
+/** The chain's newest block, looked for again and again; its error is that the node does not answer now. */
+function useHead(): UseQueryResult<bigint> {
   const { publicClient, settings } = useDashboard();
-  const { data: head } = useQuery({
+  return useQuery({
     queryKey: ["head", settings],
     queryFn: () => publicClient.getBlockNumber(),
-    refetchInterval: 10_000,
+    refetchInterval: 6_000,
   });
+}
+
+/** Says above every page what is wrong with the chain that it is read from. Not loaded apart: the page's server may be away, too. */
+export function ChainTrouble(): ReactElement | null {
+  const {
+    settings: { deploymentBlock },
+  } = useDashboard();
+  const { data: head, error } = useHead();
+  if (error === null && !(Number(head) < deploymentBlock)) return null;
+  return (
+    <p className="problem" role="status">
+      {error === null ? (
+        <>
+          The chain’s newest block is {String(head)}, and the settings say that the deployment is in block{" "}
+          {deploymentBlock}. <Link href="/settings">Correct it in the settings</Link>.
+        </>
+      ) : (
+        "The node gives no answer: this may be old."
+      )}
+    </p>
+  );
+}
+
+/** Says where a list comes from, and what it lacks. */
+export function Source({ told, what, proof, blocks = LATEST_BLOCKS }: Props): ReactElement | null {
+  const { settings } = useDashboard();
+  const { data: head } = useHead();
   if (told === undefined) return null;
   const behind = head === undefined ? 0 : Number(head) - told.toBlock;
   if (told.source === "chain" && settings.subgraphUrl === null)

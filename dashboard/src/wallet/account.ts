@@ -46,7 +46,7 @@ export async function connect(wallet: BrowserWallet, settings: Settings): Promis
   try {
     shown = await wallet.provider.request({ method: "eth_requestAccounts" });
   } catch (error) {
-    throw walletFailed("Connect the wallet", error);
+    throw walletFailed("Connect the wallet", error, true);
   }
   const account = accountOf(wallet, settings, shown);
   if (account === null)
@@ -111,7 +111,7 @@ async function switchTo(provider: Provider, { chainId, rpcUrl }: Settings): Prom
       return provider.request({ method: "wallet_addEthereumChain", params: [chain] });
     })
     .catch((error: unknown) => {
-      throw walletFailed("Switch the wallet's chain", error);
+      throw walletFailed("Switch the wallet's chain", error, true);
     });
 }
 

@@ -1,7 +1,10 @@
 import {
   useIsMutating,
   useMutation,
+  useMutationState,
   useQueryClient,
+  type Mutation,
+  type QueryClient,
   type UseMutationOptions,
   type UseMutationResult,
 } from "@tanstack/react-query";
@@ -19,6 +22,10 @@ interface SendingOptions<Sent, Given> extends Pick<
 export interface Sending<Sent, Given> extends Pick<UseMutationResult<Sent, Error, Given>, "error" | "reset"> {
   readonly send: (given: Given) => void;
   readonly isSending: boolean;
+  /** What has become of that which was left: it may still be sent, or was; null if there is none, or if it failed. */
+  readonly left: "pending" | "success" | null;
+  /** Waits no longer for what is under way, which nobody can take back: the wallet may still send it. */
+  readonly leave: () => void;
 }
 
 /**
@@ -37,9 +44,36 @@ export function useSending<Sent, Given>({ what, ...options }: SendingOptions<Sen
       options.onError?.(...failed);
     },
   });
-  const isSending = useIsMutating({ mutationKey }) > 0;
+  const isSending = useIsMutating({ mutationKey, predicate: isAwaited }) > 0;
+  const ends = useMutationState({
+    filters: { mutationKey, predicate: isLeftOne },
+    select: ({ state }) => state.status,
+  });
+  const left = (["pending", "success"] as const).find((status) => ends.includes(status)) ?? null;
   const send = (given: Given): void => {
-    if (queries.isMutating({ mutationKey }) === 0) mutate(given);
+    if (queries.isMutating({ mutationKey, predicate: isAwaited }) === 0) mutate(given);
   };
-  return { send, isSending, error, reset };
+  const leave = (): void => {
+    leaveSending(queries, what);
+    // Tells of it, too.
+    reset();
+  };
+  return { send, isSending, left, leave, error, reset };
+}
+
+/** Ends the lock of what is under way; its end is nobody's matter any more. */
+export function leaveSending(queries: QueryClient, what: readonly unknown[]): void {
+  const mutationKey = ["sending", ...what];
+  for (const one of queries.getMutationCache().findAll({ mutationKey, status: "pending" }))
+    one.setOptions({ ...one.options, meta: { isLeft: true }, onSuccess: ignore, onError: ignore });
+}
+
+function ignore(): void {}
+
+function isLeftOne({ meta }: Pick<Mutation, "meta">): boolean {
+  return meta?.["isLeft"] === true;
+}
+
+function isAwaited(one: Mutation): boolean {
+  return !isLeftOne(one);
 }

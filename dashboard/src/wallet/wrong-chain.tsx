@@ -14,7 +14,8 @@ export function useWrongChain(): number | null {
     enabled: account !== null && account.browser !== null,
     queryFn: () => account?.client.getChainId(),
   });
-  return data === settings.chainId ? null : data;
+  // A wallet may answer anything, which viem makes 0 or no number.
+  return data > 0 && data !== settings.chainId ? data : null;
 }
 
 /** Says that the wallet is on another chain, and switches it. */

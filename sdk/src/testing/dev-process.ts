@@ -7,13 +7,14 @@ import process from "node:process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { FUNCTION, SIGNAL, kindOf, oneOf, optional, record, requireArguments, wholeNumber } from "../arguments.ts";
+import { limits } from "../../../agents/core/limits.ts";
 import type { ConclaveDeployment } from "../connection.ts";
 import { ConclaveError } from "../errors.ts";
 
 export interface NetworkOptions {
   /** Path of conclave's program, e.g. scripts/conclave.mjs of its repository; that of the installed package if absent. */
   readonly program?: string;
-  /** How many agents there are: 4 or more, 5 if absent. */
+  /** How many agents there are: 4 to 64, 5 if absent. */
   readonly agents?: number;
   /** Time between blocks, 0.2 if absent. A committee is drawn some twenty blocks after a question. */
   readonly blockTimeSeconds?: number;
@@ -67,21 +68,36 @@ const KEPT_LINES = 20;
 const WORD = kindOf("a text", (value) => typeof value === "string" && !value.includes("\0"));
 const SWITCH = oneOf([true, false]);
 
-const OPTIONS = record({
+const LONGEST_BLOCK_SECONDS = 60;
+
+/** What `conclave dev` takes, too. */
+const KINDS = {
   program: optional(WORD),
-  agents: optional(wholeNumber(0, Number.MAX_SAFE_INTEGER)),
-  blockTimeSeconds: optional(kindOf("a number of seconds", (value) => Number.isFinite(value) && (value as number) > 0)),
+  agents: optional(wholeNumber(limits.minCommittee, limits.maxCommittee)),
+  blockTimeSeconds: optional(
+    kindOf(
+      `a number of seconds with at most 3 decimals, such as 0.2, at most ${LONGEST_BLOCK_SECONDS}`,
+      (value) =>
+        /^\d{1,2}(\.\d{1,3})?$/.test(String(value)) && 0 < Number(value) && Number(value) <= LONGEST_BLOCK_SECONDS,
+    ),
+  ),
   liar: optional(SWITCH),
   subgraph: optional(SWITCH),
   model: optional(WORD),
   directory: optional(WORD),
   onProgress: optional(FUNCTION),
   signal: SIGNAL,
-});
+};
+const OPTIONS = record(KINDS);
 
 /** Throws USAGE or WORLD_FAILED. */
 export async function startDev(options: NetworkOptions): Promise<DevProcess> {
   requireArguments({ options: OPTIONS }, [options]);
+  for (const name of Object.keys(options))
+    if (!Object.hasOwn(KINDS, name)) {
+      const way = `there is no such option; there are ${Object.keys(KINDS).join(", ")}`;
+      throw new ConclaveError("USAGE", `Check the arguments: ${name}: ${way}`, { field: name });
+    }
   const { signal } = options;
   signal?.throwIfAborted();
   const program = options.program ?? findProgram();
