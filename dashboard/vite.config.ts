@@ -1,7 +1,7 @@
 import { defineConfig } from "vite";
 
 const SHARED =
-  /dashboard\/src\/shared\/|sdk\/src\/(?:history|connection|errors)\.ts|adapters\/chain\/(?:recent|logs|backoff|connection|errors)\.ts/;
+  /dashboard\/src\/(?:shared|history|wallet)\/|dashboard\/src\/settings\/stored|adapters\/http\.ts|sdk\/src\/(?:history|connection|errors)\.ts|adapters\/chain\/(?:recent|logs|backoff|connection|errors)\.ts/;
 
 /** Builds static files with relative paths: they work below any folder of a server, and on IPFS. */
 export default defineConfig({
