@@ -78,7 +78,10 @@ const KINDS = {
     kindOf(
       `a number of seconds with at most 3 decimals, such as 0.2, at most ${LONGEST_BLOCK_SECONDS}`,
       (value) =>
-        /^\d{1,2}(\.\d{1,3})?$/.test(String(value)) && 0 < Number(value) && Number(value) <= LONGEST_BLOCK_SECONDS,
+        typeof value === "number" &&
+        /^\d{1,2}(\.\d{1,3})?$/.test(String(value)) &&
+        0 < value &&
+        value <= LONGEST_BLOCK_SECONDS,
     ),
   ),
   liar: optional(SWITCH),
