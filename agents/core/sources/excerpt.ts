@@ -8,7 +8,7 @@ const GAP = "[...]\n";
 
 /**
  * SG7: what of a text a model is shown in so many bytes: all of it, or the passages that rank highest for a question, in their order;
- * where not even the first fits, the same of its lines, or the beginning of its only line. Local: nobody else has to choose the same.
+ * where not even the first fits, its line that ranks highest, or the beginning of that. Local: nobody else has to choose the same.
  */
 export function excerptsOf(
   { text, passages }: Pick<ReadText, "text" | "passages">,
@@ -27,15 +27,20 @@ export function excerptsOf(
       if (bytes + GAP.length > maxBytes) break;
       chosen.add(id);
     }
-    if (chosen.size === 0) return beginningOf(passages[ranked[0] ?? 0] ?? "", question, maxBytes);
+    if (chosen.size === 0) {
+      const line = lineOf(passages[ranked[0] ?? 0] ?? "", question, maxBytes - 2 * GAP.length - 1);
+      return line === "" ? GAP : joined(GAP + line, null);
+    }
     return passages.map((passage, id) => (chosen.has(id) ? passage : null)).reduce<string>(joined, "");
   };
 }
 
-function beginningOf(passage: string, question: string, maxBytes: number): string {
-  const lines = passage.split(/(?<=\n)/);
-  if (lines.length === 1) return truncateText(passage, maxBytes).text;
-  return excerptsOf({ text: passage, passages: lines }, question)(maxBytes);
+/** The line that ranks highest, to the last word that has room: half a number would be another one. */
+function lineOf(passage: string, question: string, maxBytes: number): string {
+  const lines = passage.split("\n").filter((line) => line !== "");
+  const best = lines[rankedFor(question, lines)[0] ?? 0] ?? "";
+  const { text, isCut } = truncateText(best, maxBytes);
+  return isCut ? text.replace(/\S*$/u, "").trimEnd() : text;
 }
 
 /** The places of all passages, that of the likeliest one first. */

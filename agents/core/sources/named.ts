@@ -3,12 +3,12 @@ import { utf8 } from "../encoding/bytes.ts";
 import { limits } from "../limits.ts";
 import { isSearch, parseSource, type Source } from "./source.ts";
 import type { Attempt, Digest, Terms } from "../types.ts";
-import { normaliseText } from "./text.ts";
+import { seenText } from "./text.ts";
 
 /** The sources that a question names (docs/spec/sources.md). */
 
 const LINE = /^source: (\S+)$/;
-/** Of a normalised line: what begins like a source, and what would be one but for its spelling. */
+/** Of a line as it is seen: what begins like a source, and what would be one but for its spelling. */
 const ATTEMPTED = /^(?:source|search) ?:/i;
 const MISSPELT = /^source ?: ?(\S+)$/i;
 /** A CIDv1 (dag-cbor, sha2-256) in base32, in upper or lower case, anywhere in a text. */
@@ -29,8 +29,8 @@ export function namingSources(text: string, sources: readonly string[]): string 
 /** SG1: why a question's sources cannot be used; null if they can be used, or if it names none. */
 export function refuseSources(question: string): string | null {
   const { sources, rest } = readSources(question);
-  // What is seen, whatever it is written with: no table of an engine changes the letters of a source.
-  const lines = normaliseText(rest).split("\n");
+  // Every seat must see the same, so no table of an engine counts.
+  const lines = seenText(rest).split("\n");
   const last = lines.at(-1) ?? "";
   if (ATTEMPTED.test(last)) return `the question's last lines name a source that cannot be read: ${whyNot(last)}`;
   if (lines.some((line) => sourceIn(line.replace(MISSPELT, "source: $1")) !== null))

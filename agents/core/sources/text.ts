@@ -27,18 +27,23 @@ export const TOO_MANY_MARKS = /(\p{M}{30})\p{M}+/gu;
  */
 export function normaliseText(text: string): string {
   return (
-    text
-      .toWellFormed()
-      .replaceAll(LINE_BREAK, "\n")
-      .replaceAll(INVISIBLE, "")
-      .replaceAll(SPACE, " ")
-      .replaceAll(/ ?\n[ \n]*/g, "\n")
-      .replaceAll(/^[ \n]+|[ \n]+$/g, "")
+    seenText(text)
       .replaceAll(TOO_MANY_MARKS, "$1")
       .normalize("NFC")
       // In form C one mark can be two.
       .replaceAll(TOO_MANY_MARKS, "$1")
   );
+}
+
+/** The part of `normaliseText` that depends on no engine's tables: visible characters, and white space as it says. */
+export function seenText(text: string): string {
+  return text
+    .toWellFormed()
+    .replaceAll(LINE_BREAK, "\n")
+    .replaceAll(INVISIBLE, "")
+    .replaceAll(SPACE, " ")
+    .replaceAll(/ ?\n[ \n]*/g, "\n")
+    .replaceAll(/^[ \n]+|[ \n]+$/g, "");
 }
 
 /** Whether a text is as `normaliseText` leaves it, its normal form aside. */
