@@ -57,6 +57,11 @@ const pages: Readonly<Record<string, (response: ServerResponse) => void>> = {
   "/unclosed": (response) => response.writeHead(200, HTML).end("<".repeat(FULL)),
   "/attributes": (response) => response.writeHead(200, HTML).end(`<p ${attributes(FULL / 10)}>x</p>`),
   "/most-attributes": (response) => response.writeHead(200, HTML).end(`<p ${attributes(50_000)}>x</p>`),
+  // Readability's time grows with the depth times the text, so a machine must be fast to read it in time.
+  "/deep-text": (response) =>
+    response
+      .writeHead(200, HTML)
+      .end(`<body>${"<div>".repeat(120)}${`<p>${"abc, ".repeat(FULL / 100_000 - 3)}</p>`.repeat(19_000)}`),
   "/words": (response) => response.writeHead(200, HTML).end(`<p>${"word ".repeat(FULL / 5)}</p>`),
   "/marks": (response) =>
     response.writeHead(200, { "content-type": "text/plain" }).end(`q${"\u0301\u0323".repeat(FULL / 4)}`),
@@ -94,6 +99,7 @@ describe("memory of reading", () => {
     ["/unclosed", "too-large"],
     ["/attributes", "too-large"],
     ["/most-attributes", "read"],
+    ["/deep-text", "timeout"],
     ["/words", "read"],
     ["/marks", "read"],
     ["/brackets", "too-large"],
