@@ -1,7 +1,7 @@
 // SmolLM2-135M-Instruct through the agent's own adapter. It knows little, so nothing here asks whether an answer is right.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { loneAttempt } from "../../agents/cli/shared/lone-attempt.ts";
+import { sampleAttempt } from "../../agents/core/request/refusal.ts";
 import { limits } from "../../agents/core/limits.ts";
 import type { Prompt } from "../../agents/core/prompts/prompt.ts";
 import { proposePrompt, revisePrompt, verifyPrompt } from "../../agents/core/prompts/task-prompt.ts";
@@ -87,7 +87,7 @@ after(async () => await model.close());
 
 function attemptOf(kind: AnswerKind, question: string): Attempt {
   const options = usesTerm(kind, "options") ? OPTIONS : 0;
-  return loneAttempt(question, defaultTerms({ protocol: 1, kind, options }));
+  return sampleAttempt(defaultTerms({ protocol: 1, kind, options }), question);
 }
 
 async function ask(prompt: Prompt, signal = never()): Promise<ModelResponse> {

@@ -15,7 +15,7 @@ import type { Prompt } from "../../core/prompts/prompt.ts";
 import { proposePrompt, verifyPrompt, withVerdict } from "../../core/prompts/task-prompt.ts";
 import { ONE_PPM, type Ppm } from "../../core/types.ts";
 import type { Model } from "../../ports/model.ts";
-import { loneAttempt } from "../shared/lone-attempt.ts";
+import { sampleAttempt } from "../../core/request/refusal.ts";
 import type { KnownQuestion } from "./questions.ts";
 
 /** What is asked of a model, and how often. */
@@ -149,7 +149,7 @@ function probesOf({ questions, samples, seed }: Measurement): readonly Probe[] {
  */
 function callsOf(known: KnownQuestion): readonly Pick<Probe, "prompt" | "isRight">[] {
   const { terms, answer, proof, wrong } = known;
-  const attempt = loneAttempt(known.question, terms);
+  const attempt = sampleAttempt(terms, known.question);
   const isRight = (given: string): boolean => canonicalAnswer(known, given)?.text === answer;
   const verdict = (good: string, bad: string) => (fields: Readonly<Record<string, string>>) =>
     fields["verdict"] === good ? true : fields["verdict"] === bad ? false : null;

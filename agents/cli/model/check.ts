@@ -15,7 +15,7 @@ import { ANSWER_KINDS, type AnswerKind } from "../../core/types.ts";
 import type { Model } from "../../ports/model.ts";
 import { parseDigest } from "../shared/arguments.ts";
 import type { CommandSpec } from "../shared/command.ts";
-import { loneAttempt } from "../shared/lone-attempt.ts";
+import { sampleAttempt } from "../../core/request/refusal.ts";
 import { grid, printable, rows } from "../shared/output.ts";
 import { megabytes } from "../shared/progress.ts";
 import { SMALLEST } from "../shared/smallest-terms.ts";
@@ -87,7 +87,7 @@ export const modelCheck: CommandSpec<Options> = {
 async function checkKind(model: Model, kind: AnswerKind, signal: AbortSignal): Promise<Checked> {
   const question = KIND_RULES[kind].trial;
   const terms = { ...SMALLEST, kind, options: usesTerm(kind, "options") ? TRIAL_OPTIONS : 0 };
-  const attempt = loneAttempt(question, terms);
+  const attempt = sampleAttempt(terms, question);
   const nothing = { engine: null, sampling: null, promptTokens: 0, outputTokens: 0, readMs: 0, writeMs: 0 };
   try {
     const prompt = proposePrompt(attempt)[model.prompts];
