@@ -19,6 +19,7 @@ describe("page: amounts and addresses", () => {
 
   it("writes a duration in each unit of which it has some", () => {
     for (const [duration, text] of [
+      [0, "0 seconds"],
       [1, "1 second"],
       [59, "59 seconds"],
       [90, "1 minute 30 seconds"],

@@ -1,6 +1,6 @@
 // The dashboard in a real browser, against a chain of its own.
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { after, before, describe, it, type TestContext } from "node:test";
 import type { Page } from "playwright-core";
 import { createTestClient, http } from "viem";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
@@ -206,6 +206,15 @@ describe("page: decisions", () => {
   });
 });
 
+/** Changes a byte of a block at the gateway until the test ends. Returns the block as it was. */
+function breakBlock(context: TestContext): { readonly digest: Digest; readonly bytes: Uint8Array } {
+  const digest = digestOf(argued.decided, 3);
+  const bytes = world.blocks.get(digest) ?? new Uint8Array();
+  context.after(() => world.blocks.set(digest, bytes));
+  world.blocks.set(digest, bytes.with(20, (bytes[20] ?? 0) ^ 1));
+  return { digest, bytes };
+}
+
 describe("page: proof", () => {
   it("is green only after every check", async (context) => {
     const { page } = await visit(context, world, { route: `/request/${argued.requestId}` });
@@ -218,10 +227,7 @@ describe("page: proof", () => {
   });
 
   it("is not green at a broken block, names it once, and calls nothing refuted", async (context) => {
-    const digest = digestOf(argued.decided, 3);
-    const bytes = world.blocks.get(digest) ?? new Uint8Array();
-    context.after(() => world.blocks.set(digest, bytes));
-    world.blocks.set(digest, bytes.with(20, (bytes[20] ?? 0) ^ 1));
+    const { digest } = breakBlock(context);
     const { page } = await visit(context, world, { route: `/request/${argued.requestId}` });
     await sees(page, "The gateway gives other bytes than the transcript's");
     await sees(page, /^\d+ of \d+ messages can be read: how many seats agree cannot be told from them\./);
@@ -260,10 +266,7 @@ describe("page: proof", () => {
   });
 
   it("is green once a gateway that gave wrong bytes gives the right ones: no browser keeps a block", async (context) => {
-    const digest = digestOf(argued.decided, 3);
-    const bytes = world.blocks.get(digest) ?? new Uint8Array();
-    context.after(() => world.blocks.set(digest, bytes));
-    world.blocks.set(digest, bytes.with(20, (bytes[20] ?? 0) ^ 1));
+    const { digest, bytes } = breakBlock(context);
     const { page } = await visit(context, world, { route: `/request/${argued.requestId}` });
     await sees(page, "The gateway gives other bytes than the transcript's");
     world.blocks.set(digest, bytes);

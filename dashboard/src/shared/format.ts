@@ -85,7 +85,7 @@ export function seconds(duration: number): string {
     plural(Math.floor(duration / 60) % 60, "minute"),
     plural(duration % 60, "second"),
   ];
-  return parts.filter((part) => !part.startsWith("0")).join(" ");
+  return parts.filter((part) => !part.startsWith("0 ")).join(" ") || "0 seconds";
 }
 
 export function plural(count: number, noun: string): string {
