@@ -125,7 +125,7 @@ export function cutText(text: string, maxBytes: number): string {
   return cut + mark;
 }
 
-/** Failures that long texts of peers and sources can cause: the prompt fills the context, which costs nothing, or leaves no room for the answer. */
+/** Failures that long texts of peers and sources can cause: the prompt fills the context, which costs nothing but where a server cuts it and answers, or leaves no room for the answer. */
 const TOO_LONG = "prompt-too-long";
 const CUT_OFF = "truncated";
 
