@@ -15,6 +15,8 @@ import { startChaosWorld, type ChaosWorld } from "./world.ts";
 /** Something was found; every other failure exits with 2. */
 const EXIT_FOUND = 1;
 const MOST_MANIFESTS = 10_000;
+/** Manifests of one world at most: anvil needs longer for a block the more blocks there are, and agents' disks get full. */
+const WORLD_MANIFESTS = 25;
 const MOST_SEED = 2 ** 31;
 
 interface Flags {
@@ -91,6 +93,10 @@ async function main(argv: readonly string[]): Promise<number> {
       tell(
         `${played} of ${manifests.length}: ${examined.decisions} decisions, ${examined.messages} messages, ${examined.findings.length} findings`,
       );
+      if (examined.findings.length > 0 || played % WORLD_MANIFESTS === 0) {
+        await world.close();
+        world = null;
+      }
       if (examined.findings.length === 0) {
         await rm(folder, { recursive: true, force: true });
         continue;
@@ -101,8 +107,6 @@ async function main(argv: readonly string[]): Promise<number> {
         tell(`${finding.kind}: ${finding.what}`);
         found.push({ ...finding, manifest: manifest.name, folder, again });
       }
-      await world.close();
-      world = null;
     }
   } catch (error) {
     if (!stop.signal.aborted) throw error;

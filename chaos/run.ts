@@ -33,7 +33,6 @@ export async function runManifest(world: ChaosWorld, manifest: Manifest, options
   const copying = new AbortController();
   const copied = copyJournals(world.agents, copies, COPY_MS, copying.signal);
   try {
-    await world.nextEpoch();
     const asking = Promise.all(
       manifest.requests.map(async ({ protocol, afterMs, source }) => {
         await sleep(afterMs, undefined, { signal });
@@ -46,7 +45,6 @@ export async function runManifest(world: ChaosWorld, manifest: Manifest, options
     const asked = await asking;
     tell("everything is mended");
     await ended(world, asked, progressMs(manifest), options);
-    await world.nextEpoch();
     const last = await world.ask("mbft");
     await ended(world, [last], PROGRESS_MS, options);
     copying.abort();

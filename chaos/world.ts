@@ -52,8 +52,6 @@ export interface ChaosWorld {
   readonly chainFaults: ChainFaults;
   /** Requests so far. */
   asked(): number;
-  /** Mines up to the next epoch, so that a draw that follows has the whole of it. */
-  nextEpoch(): Promise<void>;
   /** Stops everything; keeps the folder if it is told to. */
   close(): Promise<void>;
 }
@@ -141,6 +139,8 @@ export async function startChaosWorld(
     await bank.mint(asker, MOST_REQUESTS * FEE);
     const actions = await createOperatorActions({ ...source, account: owner, receiptPollMs: 100 });
     await until(async () => (await reader.agents()).every(({ endpoint }) => endpoint.length > 0), "endpoints", signal);
+    // Agents are drawn from the epoch after the one in which they registered.
+    await chain.nextEpoch(EPOCH_BLOCKS);
     const faults = createChainFaults(chain.rpcUrl, asker);
     closers.push(async () => faults.close());
     const asking = createAsking(actions, chain, plan, signal);
@@ -158,7 +158,6 @@ export async function startChaosWorld(
       ask: asking.ask,
       asked: asking.asked,
       chainFaults: { ...faults, reorganize: (blocks, kept) => asking.inOrder(() => faults.reorganize(blocks, kept)) },
-      nextEpoch: () => chain.nextEpoch(EPOCH_BLOCKS),
       close,
     };
   } catch (error) {

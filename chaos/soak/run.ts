@@ -56,7 +56,6 @@ export async function soak(world: ChaosWorld, plan: SoakPlan): Promise<Soaked> {
   const watch = watchRequests(world);
   const copied = copyJournals(world.agents, copies, COPY_MS, watching.signal);
   try {
-    await world.nextEpoch();
     const startMs = performance.now();
     const sampling = sampleAll(world, startMs, loadMs, join(out, "samples.jsonl"), signal);
     const [asked, , samples] = await Promise.all([
@@ -66,7 +65,6 @@ export async function soak(world: ChaosWorld, plan: SoakPlan): Promise<Soaked> {
     ]);
     tell(`the load ends after ${asked.length} requests`);
     await ended(world, asked, PROGRESS_MS, plan);
-    await world.nextEpoch();
     const last = await world.ask("mbft");
     await ended(world, [last], PROGRESS_MS, plan);
     // The watch may be a look behind.
