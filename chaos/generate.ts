@@ -6,9 +6,11 @@ import {
   FINALITY_DEPTH,
   HARMS,
   KEPT,
+  LEAST_BYTES_PER_SECOND,
   MODEL_FAULTS,
   MOST_GWEI,
   MOST_JUMP_SECONDS,
+  MOST_LOSS_PERCENT,
   PERTURBATIONS,
   RPC_FAULTS,
   SOURCE_FAULTS,
@@ -21,6 +23,8 @@ import {
 /** Milliseconds: a committee is known some eight blocks after its request, and then needs a few seconds. */
 const START_SPAN_MS = 12_000;
 const LEAST_FOR_MS = 1_000;
+/** A decision of five seats takes some 100 kB of each. */
+const NARROW_BYTES_PER_SECOND = 50_000;
 const SPAN_FOR_MS = 9_000;
 
 /** Kinds by how often they are drawn. */
@@ -35,6 +39,8 @@ const KINDS: Readonly<Record<PerturbationKind, number>> = {
   partition: 3,
   oneWay: 2,
   delay: 2,
+  bandwidth: 2,
+  loss: 2,
   disk: 2,
   readOnly: 1,
   nonce: 1,
@@ -76,6 +82,10 @@ function perturb(random: Random, kind: PerturbationKind): Perturbation {
       return { kind, from: agent, to: (agent + random.between(1, AGENTS - 1)) % AGENTS, ...when };
     case "delay":
       return { kind, ms: random.between(20, 1_500), ...when };
+    case "bandwidth":
+      return { kind, bytesPerSecond: random.between(LEAST_BYTES_PER_SECOND, NARROW_BYTES_PER_SECOND), ...when };
+    case "loss":
+      return { kind, percent: random.between(1, MOST_LOSS_PERCENT), ...when };
     case "hostile":
       return { kind, agent, harm: random.pick(HARMS), ...when };
     case "source":

@@ -1,24 +1,41 @@
-// The wires between agents: each is reached through a TCP proxy, which knows the process that dials and can stop, delay or let pass.
+// The wires between agents: each is reached through a TCP proxy, which knows the process that dials and can stop, delay, narrow or let pass.
 import { once } from "node:events";
 import { readFile, readdir, readlink } from "node:fs/promises";
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
+import { isDeepStrictEqual } from "node:util";
+import { createRandom } from "../sim/random.ts";
+
+/** How bytes travel in one direction. */
+export interface Wire {
+  readonly delayMs: number;
+  /** Infinity: as many as there are. */
+  readonly bytesPerSecond: number;
+  /** Of a hundred packets. What is lost is sent again later, and what follows it waits, as under TCP. */
+  readonly lossPercent: number;
+}
+
+export const GOOD_WIRE: Wire = { delayMs: 0, bytesPerSecond: Infinity, lossPercent: 0 };
 
 export interface Links {
   /** Multiaddr at which the others reach an agent that listens on the port of 127.0.0.1. */
   open(agent: number, port: number): Promise<string>;
   /** Decides how bytes travel from now on; null stops them until the next call. */
-  shape(delayMs: (from: number, to: number) => number | null): void;
+  shape(wire: (from: number, to: number) => Wire | null): void;
   close(): Promise<void>;
 }
 
 /** Bytes that wait in one direction of a connection before the sender has to wait, too. */
 const MOST_WAITING_BYTES = 4 << 20;
+/** Time until a lost packet is sent again; each further loss of the same doubles it. */
+const RESEND_MS = 200;
+const MOST_RESENDS = 5;
 
 /** One direction of a connection. */
 interface Pipe {
   readonly from: number;
   readonly to: number;
-  pump(): void;
+  /** Lets what waits travel as the wire is now. */
+  reshape(): void;
 }
 
 /** `pidOf` returns the agent's process; only on Linux can the proxy tell who dials. */
@@ -26,7 +43,8 @@ export function createLinks(pidOf: (agent: number) => number | undefined, agents
   const servers = new Set<Server>();
   const sockets = new Set<Socket>();
   const pipes = new Set<Pipe>();
-  let delayOf: (from: number, to: number) => number | null = () => 0;
+  const random = createRandom(0, "losses");
+  let wireOf: (from: number, to: number) => Wire | null = () => GOOD_WIRE;
 
   /** Returns the agent whose process owns the local port; null if it is gone or unknown. */
   async function ownerOf(port: number): Promise<number | null> {
@@ -39,25 +57,44 @@ export function createLinks(pidOf: (agent: number) => number | undefined, agents
   }
 
   function pipe(from: number, to: number, source: Socket, sink: Socket): void {
-    const waiting: { readonly bytes: Buffer; readonly dueAtMs: number }[] = [];
+    const waiting: { readonly bytes: Buffer; dueAtMs: number }[] = [];
     let size = 0;
     let timer: NodeJS.Timeout | undefined;
+    /** When all that was sent so far is on the wire. */
+    let freeAtMs = 0;
+    const dueAt = (length: number): number => {
+      const { delayMs, bytesPerSecond, lossPercent } = wireOf(from, to) ?? GOOD_WIRE;
+      freeAtMs = Math.max(performance.now(), freeAtMs) + (1_000 * length) / bytesPerSecond;
+      let resends = 0;
+      while (resends < MOST_RESENDS && random.below(100) < lossPercent) resends++;
+      freeAtMs += RESEND_MS * (2 ** resends - 1);
+      return freeAtMs + delayMs;
+    };
     const pump = (): void => {
       clearTimeout(timer);
       const now = performance.now();
-      while (delayOf(from, to) !== null && waiting[0] !== undefined && waiting[0].dueAtMs <= now) {
+      while (wireOf(from, to) !== null && waiting[0] !== undefined && waiting[0].dueAtMs <= now) {
         const { bytes } = waiting.shift() as (typeof waiting)[0];
         size -= bytes.length;
         if (!sink.destroyed) sink.write(bytes);
       }
       if (size < MOST_WAITING_BYTES && source.isPaused()) source.resume();
       const next = waiting[0];
-      if (next !== undefined && delayOf(from, to) !== null) timer = setTimeout(pump, next.dueAtMs - now + 1);
+      if (next !== undefined && wireOf(from, to) !== null) timer = setTimeout(pump, next.dueAtMs - now + 1);
     };
-    const own: Pipe = { from, to, pump };
+    let shaped = wireOf(from, to);
+    const reshape = (): void => {
+      const wire = wireOf(from, to);
+      if (isDeepStrictEqual(wire, shaped)) return;
+      shaped = wire;
+      freeAtMs = 0;
+      for (const one of waiting) one.dueAtMs = Math.min(one.dueAtMs, dueAt(one.bytes.length));
+      pump();
+    };
+    const own: Pipe = { from, to, reshape };
     pipes.add(own);
     source.on("data", (bytes: Buffer) => {
-      waiting.push({ bytes, dueAtMs: performance.now() + (delayOf(from, to) ?? 0) });
+      waiting.push({ bytes, dueAtMs: dueAt(bytes.length) });
       size += bytes.length;
       if (size >= MOST_WAITING_BYTES) source.pause();
       pump();
@@ -90,8 +127,8 @@ export function createLinks(pidOf: (agent: number) => number | undefined, agents
       return `/ip4/127.0.0.1/tcp/${(server.address() as AddressInfo).port}`;
     },
     shape(next) {
-      delayOf = next;
-      for (const one of pipes) one.pump();
+      wireOf = next;
+      for (const one of pipes) one.reshape();
     },
     async close() {
       for (const socket of sockets) socket.destroy();

@@ -40,6 +40,10 @@ export const FINALITY_DEPTH = 3;
 export const MOST_REPLACED = 12;
 /** Seconds that the chain's clock jumps at most: a request of the harness has an hour. */
 export const MOST_JUMP_SECONDS = 7_200;
+/** The narrowest and the widest wire. */
+export const LEAST_BYTES_PER_SECOND = 1_000;
+export const MOST_BYTES_PER_SECOND = 1_000_000;
+export const MOST_LOSS_PERCENT = 50;
 /** The highest base fee, in gwei. */
 export const MOST_GWEI = 200;
 
@@ -70,6 +74,14 @@ const perturbationSchema = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("oneWay"), from: agent, to: agent, ...when }),
   /** Everything that agents send to each other takes that much longer. */
   z.strictObject({ kind: z.literal("delay"), ms: z.int().min(1).max(3_000), ...when }),
+  /** No more bytes a second pass in one direction of a connection between agents. */
+  z.strictObject({
+    kind: z.literal("bandwidth"),
+    bytesPerSecond: z.int().min(LEAST_BYTES_PER_SECOND).max(MOST_BYTES_PER_SECOND),
+    ...when,
+  }),
+  /** So many of a hundred packets between agents are lost and sent again; those behind them wait. */
+  z.strictObject({ kind: z.literal("loss"), percent: z.int().min(1).max(MOST_LOSS_PERCENT), ...when }),
   /** The agent's disk has no room. */
   z.strictObject({ kind: z.literal("disk"), agent, ...when }),
   /** SIGKILL, and the disk is read-only when the agent is started again. */

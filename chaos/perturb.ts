@@ -1,7 +1,8 @@
 // Breaks and mends: what is active now decides the state of every agent, so that perturbations may overlap.
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Perturbation, PerturbationKind } from "./manifest.ts";
 import type { ChaosAgent } from "./agents.ts";
+import { GOOD_WIRE, type Wire } from "./links.ts";
+import type { Perturbation, PerturbationKind } from "./manifest.ts";
 import type { ChaosWorld } from "./world.ts";
 
 const SUPERVISE_MS = 500;
@@ -104,16 +105,18 @@ async function reconcile({ agents, links, chainFaults }: Broken, active: readonl
     if (!own.some(({ kind }) => kind === "disk")) await agent.disk.empty();
   }
   await chainFaults.priceGas(active.findLast((one) => one.kind === "gas")?.gwei ?? null);
-  links.shape((from, to) => delayOf(active, from, to));
+  links.shape((from, to) => wireOf(active, from, to));
 }
 
-/** Returns how long bytes take from one agent to another; null if none arrive. */
-export function delayOf(active: readonly Perturbation[], from: number, to: number): number | null {
-  let delayMs = 0;
+/** Returns how bytes travel from one agent to another; null if none arrive. */
+export function wireOf(active: readonly Perturbation[], from: number, to: number): Wire | null {
+  let { delayMs, bytesPerSecond, lossPercent } = GOOD_WIRE;
   for (const one of active) {
     if (one.kind === "partition" && one.side.includes(from) !== one.side.includes(to)) return null;
     if (one.kind === "oneWay" && one.from === from && one.to === to) return null;
     if (one.kind === "delay") delayMs += one.ms;
+    if (one.kind === "bandwidth") bytesPerSecond = Math.min(bytesPerSecond, one.bytesPerSecond);
+    if (one.kind === "loss") lossPercent = Math.max(lossPercent, one.percent);
   }
-  return delayMs;
+  return { delayMs, bytesPerSecond, lossPercent };
 }

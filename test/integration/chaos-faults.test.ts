@@ -27,10 +27,10 @@ import { encode } from "../../agents/core/encoding/codec.ts";
 import type { Address, Hex } from "../../agents/core/types.ts";
 import { createChainFaults } from "../../chaos/chain-faults.ts";
 import { CONTROLS } from "../../chaos/controls.ts";
-import { createLinks } from "../../chaos/links.ts";
+import { createLinks, GOOD_WIRE } from "../../chaos/links.ts";
 import { AGENTS, HARMS, type Perturbation } from "../../chaos/manifest.ts";
 import { questionOf, startModelServer, sumIn } from "../../chaos/model-server.ts";
-import { delayOf } from "../../chaos/perturb.ts";
+import { wireOf } from "../../chaos/perturb.ts";
 import { LAG_BLOCKS, startRpcProxy } from "../../chaos/rpc-proxy.ts";
 import { sourceOf, startSourceServer } from "../../chaos/source-server.ts";
 import { startWrongGateway } from "../../chaos/wrong-gateway.ts";
@@ -44,18 +44,22 @@ const hex = (block: number): string => `0x${block.toString(16)}`;
 describe("what chaos breaks", () => {
   it("the wires: partitions cut both ways, one-way cuts one, delays add up", () => {
     const partition: Perturbation = { kind: "partition", side: [0, 1], ...when };
-    assert.equal(delayOf([partition], 0, 2), null);
-    assert.equal(delayOf([partition], 2, 1), null);
-    assert.equal(delayOf([partition], 0, 1), 0);
-    assert.equal(delayOf([partition], 3, 4), 0);
+    assert.equal(wireOf([partition], 0, 2), null);
+    assert.equal(wireOf([partition], 2, 1), null);
+    assert.deepEqual(wireOf([partition], 0, 1), GOOD_WIRE);
+    assert.deepEqual(wireOf([partition], 3, 4), GOOD_WIRE);
     const oneWay = { kind: "oneWay", from: 0, to: 1, ...when } as const;
-    assert.deepEqual([delayOf([oneWay], 0, 1), delayOf([oneWay], 1, 0)], [null, 0]);
+    assert.deepEqual([wireOf([oneWay], 0, 1), wireOf([oneWay], 1, 0)], [null, GOOD_WIRE]);
     const delay = { kind: "delay", ms: 20, ...when } as const;
-    assert.equal(delayOf([delay, { ...delay, ms: 3 }], 2, 3), 23);
+    assert.equal(wireOf([delay, { ...delay, ms: 3 }], 2, 3)?.delayMs, 23);
+    const narrow = (bytesPerSecond: number): Perturbation => ({ kind: "bandwidth", bytesPerSecond, ...when });
+    assert.equal(wireOf([narrow(9_000), narrow(7_000)], 2, 3)?.bytesPerSecond, 7_000);
+    const loss = { kind: "loss", percent: 5, ...when } as const;
+    assert.equal(wireOf([loss, { ...loss, percent: 9 }], 2, 3)?.lossPercent, 9);
   });
 
   it(
-    "a connection: bytes wait while it is cut, arrive in order after it, and take as long as they are told to",
+    "a connection: bytes wait while it is cut or lost, arrive in order after it, and take as long as they are told to",
     { skip: process.platform !== "linux" && "only Linux tells who dials" },
     async () => {
       const received: Buffer[] = [];
@@ -74,18 +78,30 @@ describe("what chaos breaks", () => {
         dialer.write("a");
         await reaches("a");
         // This process dials as agent 0.
-        links.shape((from, to) => (from === 0 && to === 1 ? null : 0));
+        links.shape((from, to) => (from === 0 && to === 1 ? null : GOOD_WIRE));
         dialer.write("b");
         dialer.write("c");
         await sleep(100);
         assert.equal(taken(), "a");
-        links.shape(() => 0);
+        links.shape(() => GOOD_WIRE);
         await reaches("abc");
-        links.shape(() => 200);
-        const sentAt = Date.now();
+        links.shape(() => ({ ...GOOD_WIRE, delayMs: 200 }));
+        const delayedAt = Date.now();
         dialer.write("d");
         await reaches("abcd");
-        assertAtLeast(Date.now() - sentAt, 195);
+        assertAtLeast(Date.now() - delayedAt, 195);
+        links.shape(() => ({ ...GOOD_WIRE, bytesPerSecond: 10 }));
+        const narrowedAt = Date.now();
+        dialer.write("ef");
+        await reaches("abcdef");
+        assertAtLeast(Date.now() - narrowedAt, 195);
+        links.shape(() => ({ ...GOOD_WIRE, lossPercent: 100 }));
+        dialer.write("g");
+        await sleep(100);
+        assert.equal(taken(), "abcdef");
+        // What waited for a bad wire does not wait for it when it is mended.
+        links.shape(() => GOOD_WIRE);
+        await reaches("abcdefg");
       } finally {
         await links.close();
         listener.close();
