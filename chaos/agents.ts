@@ -39,7 +39,9 @@ export interface ChaosAgent extends WorldAgent {
   serveTwice(timeoutMs: number): Promise<number | null>;
   /** Starts a process that harms the addresses under the agent's key. The agent must not run. */
   harm(how: (typeof HARMS)[number], addresses: readonly string[]): void;
-  /** Ends that process. */
+  /** Starts a process that serves in the agent's place, lies, and signs two things for one place. The agent must not run. */
+  equivocate(): void;
+  /** Ends such a process. */
   disarm(): Promise<void>;
   /** Uses the next nonce of the agent's account. */
   stealNonce(): Promise<void>;
@@ -117,6 +119,10 @@ export async function createChaosAgent(plan: AgentPlan): Promise<ChaosAgent> {
         stdio: "ignore",
         env: { ...process.env, CONCLAVE_PASSWORD: PASSWORD },
       });
+    },
+    equivocate() {
+      isHostile = true;
+      child = startAgent({ ...agent, lies: true }, PASSWORD);
     },
     async disarm() {
       if (isHostile) await kill();

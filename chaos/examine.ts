@@ -9,7 +9,7 @@ import type { Attempt, Digest, Request } from "../agents/core/types.ts";
 import { verifyRequest } from "../agents/node/audit/verify.ts";
 import { readSlots } from "./journals.ts";
 import { AGENTS } from "./manifest.ts";
-import { checkMoney } from "./money.ts";
+import { checkMoney, stakesOf } from "./money.ts";
 import type { Asked, ChaosWorld } from "./world.ts";
 import { startWrongGateway } from "./wrong-gateway.ts";
 
@@ -23,6 +23,7 @@ export const FINDINGS = [
   "wrong blocks",
   "money",
   "slashed",
+  "not slashed",
   "wrong answer",
 ] as const;
 
@@ -41,15 +42,19 @@ export interface Examined {
   readonly asked: readonly Asked[];
   /** The request that was asked after everything was mended. */
   readonly last: Asked;
-  /** Agents to which sources showed something else: at most f of them cannot make the others answer by it. */
+  /** How many agents were shown something else by sources, or lied: at most f of them cannot make the others answer by it. */
   readonly misled: number;
+  /** Agents that signed two things on purpose. */
+  readonly equivocators: readonly number[];
+  /** Agents that have to be slashed. */
+  readonly slashed: readonly number[];
   /** Copies of the journals. */
   readonly copies: string;
 }
 
 export async function examine(
   world: ChaosWorld,
-  { asked, last, misled, copies }: Examined,
+  { asked, last, misled, equivocators, slashed, copies }: Examined,
   signal: AbortSignal,
 ): Promise<Examination> {
   const findings: Finding[] = [];
@@ -83,13 +88,19 @@ export async function examine(
       find("wrong answer", `${label} is ${said} ${JSON.stringify(answer)}, not ${one.truth}`);
   }
   const { messages, doubles, broken } = await readSlots(copies, attempts);
-  for (const { requestId, seat, slot } of doubles)
+  const culprits = equivocators.map((agent) => world.agents[agent]?.agentId);
+  for (const { requestId, seat, slot } of doubles.filter((one) => !culprits.includes(one.agentId)))
     find("two signatures", `seat ${seat} of request ${requestId} signed two payloads in ${slot}`);
   for (const what of broken) find("broken journal", what);
   if (decisions > 0 && messages === 0) find("two signatures", "no message was found, so nothing is shown");
   for (const what of await checkMoney(world, sharesOf, signal)) find("money", what);
-  for (const { agentId, stake } of await world.reader.agents(signal))
-    if (stake < world.stake) find("slashed", `agent ${agentId}, which is honest, has a stake of ${stake}`);
+  for (const [agent, stake] of (await stakesOf(world, signal)).entries()) {
+    const isSlashed = stake < world.stake;
+    if (isSlashed && !world.guilty.has(agent))
+      find("slashed", `agent ${agent}, which is honest, has a stake of ${stake}`);
+    if (!isSlashed && slashed.includes(agent))
+      find("not slashed", `agent ${agent}, which equivocated, has all of its stake`);
+  }
   return { decisions, messages, findings };
 }
 

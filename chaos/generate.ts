@@ -45,6 +45,7 @@ const KINDS: Readonly<Record<PerturbationKind, number>> = {
   readOnly: 1,
   nonce: 1,
   hostile: 3,
+  equivocate: 2,
   source: 3,
   reorg: 3,
   clock: 2,
@@ -63,7 +64,7 @@ export function generateManifest(seed: number, only: readonly PerturbationKind[]
     return { protocol, afterMs: random.below(START_SPAN_MS / 2), source };
   });
   const perturbations = Array.from({ length: random.between(1, 6) }, () => perturb(random, random.pick(weighted)));
-  return { name: `seed ${seed}`, requests, perturbations };
+  return { name: `seed ${seed}`, requests, perturbations, slashed: [] };
 }
 
 function perturb(random: Random, kind: PerturbationKind): Perturbation {

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createFileJournals } from "../agents/adapters/journal/file-journal.ts";
 import { forgeryIn } from "../agents/core/encoding/transcript.ts";
 import { ConclaveError } from "../agents/core/errors.ts";
-import type { Attempt, Message, RequestId } from "../agents/core/types.ts";
+import type { AgentId, Attempt, Message, RequestId, SeatInfo } from "../agents/core/types.ts";
 import { createInputReader } from "../agents/node/seat/records.ts";
 import type { ChaosAgent } from "./agents.ts";
 import { journalsIn } from "./disk.ts";
@@ -39,6 +39,7 @@ async function copyOnce({ directory }: ChaosAgent, into: string): Promise<void> 
 export interface DoubleSignature {
   readonly requestId: RequestId;
   readonly seat: number;
+  readonly agentId: AgentId;
   readonly slot: string;
 }
 
@@ -65,7 +66,8 @@ export async function readSlots(copies: string, attempts: readonly Attempt[]): P
           if (forgeryIn(attempt, message) !== null) continue;
           const { phase, round, seat, payloadDigest } = message.header;
           messages++;
-          const where = { requestId: attempt.request.id, seat, slot: `phase ${phase}, round ${round}` };
+          const { agentId } = attempt.committee[seat] as SeatInfo;
+          const where = { requestId: attempt.request.id, seat, agentId, slot: `phase ${phase}, round ${round}` };
           const key = `${name} ${seat} ${where.slot}`;
           const known = payloads.get(key) ?? { where, digests: new Set() };
           known.digests.add(payloadDigest);

@@ -90,6 +90,8 @@ const perturbationSchema = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("nonce"), agent, ...when }),
   /** SIGKILL, and until it is mended another process harms the others under the agent's key. */
   z.strictObject({ kind: z.literal("hostile"), agent, harm: z.enum(HARMS), ...when }),
+  /** SIGKILL, and until it is mended another process serves in its place, which lies and signs two things for one place. */
+  z.strictObject({ kind: z.literal("equivocate"), agent, ...when }),
   /** What the agent reads of sources. */
   z.strictObject({ kind: z.literal("source"), agent, fault: z.enum(SOURCE_FAULTS), ...when }),
   /** The newest blocks are replaced when it begins. */
@@ -125,6 +127,8 @@ const manifestSchema = z.strictObject({
     .min(1)
     .max(16),
   perturbations: z.array(perturbationSchema).max(32),
+  /** Agents that have to be slashed in the end. Whoever equivocates may be, and nobody else. */
+  slashed: z.array(agent).default([]),
 });
 
 export type Perturbation = z.infer<typeof perturbationSchema>;

@@ -7,6 +7,7 @@ import type { ChaosWorld } from "./world.ts";
 const abi = parseAbi([
   "function balanceOf(address account) view returns (uint256)",
   "function creditOf(address account, uint8 currency) view returns (uint256)",
+  "function owedTo(address account) view returns (uint256)",
   "function rewardsOf(uint32 agentId, address account, uint8 currency) view returns (uint256)",
   "event FeeRefunded(uint256 indexed requestId, address indexed consumer, uint256 amount)",
   "event DecisionSettled(uint256 indexed requestId, uint256 pay, uint256 treasuryPay, uint256 relayerPay, uint256 rest)",
@@ -55,6 +56,9 @@ async function differencesNow(
       blockNumber,
     });
 
+  const owedTo = (account: Address): Promise<bigint> =>
+    client.readContract({ address: registry, abi, functionName: "owedTo", args: [account], blockNumber });
+
   signal.throwIfAborted();
   const range = { address: oracle, abi, fromBlock: BigInt(deployment.deploymentBlock), toBlock: blockNumber } as const;
   const settled = await client.getContractEvents({ ...range, eventName: "DecisionSettled" });
@@ -74,13 +78,21 @@ async function differencesNow(
   const credits = await Promise.all([asker, ...operators].map(creditOf));
   const rewards = await Promise.all(agents.map(({ agentId, keys }) => rewardsOf(agentId, keys.address)));
   const open = BigInt(world.asked() - settled.length - others.length);
-  const owed = sum(credits) + sum(rewards) + open * fee + BigInt(agents.length) * world.stake;
+  // What was slashed belongs to the treasury, who is the asker here, and to who reported it.
+  const slashed = await Promise.all([asker, ...operators].map(owedTo));
+  const owed = sum([...credits, ...rewards, ...slashed, ...(await stakesOf(world, signal))]) + open * fee;
   const held = (await balanceOf(oracle)) + (await balanceOf(registry));
   // Rewards are rounded down, once for each seat that was paid.
   const rounding = BigInt((settled.length + others.length) * agents.length);
   if (held < owed || held > owed + rounding)
     differences.push(`the contracts hold ${held}, and owe ${owed} (roundings explain ${rounding} more)`);
   return differences;
+}
+
+/** The stakes of the world's agents. */
+export async function stakesOf({ reader, agents }: ChaosWorld, signal: AbortSignal): Promise<readonly bigint[]> {
+  const records = await reader.agents(signal);
+  return agents.map(({ agentId }) => records.find((record) => record.agentId === agentId)?.stake ?? 0n);
 }
 
 /** What the seats get of their pay: each by its share, rounded down; an absent seat has none. */

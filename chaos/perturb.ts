@@ -7,7 +7,9 @@ import type { ChaosWorld } from "./world.ts";
 
 const SUPERVISE_MS = 500;
 /** While one of these lasts, the agent's own process does not run. */
-const DOWN: ReadonlySet<PerturbationKind> = new Set(["kill", "tear", "restart", "hostile"]);
+const DOWN: ReadonlySet<PerturbationKind> = new Set(["kill", "tear", "restart", "hostile", "equivocate"]);
+/** While one of these lasts, a process that means harm runs in its place. */
+const HARMFUL: ReadonlySet<PerturbationKind> = new Set(["hostile", "equivocate"]);
 
 type Broken = Pick<ChaosWorld, "agents" | "links" | "chainFaults">;
 
@@ -81,6 +83,9 @@ async function begin({ agents }: Broken, perturbation: Perturbation): Promise<vo
         perturbation.harm,
         agents.filter((other) => other !== agent).map(({ address }) => address),
       );
+    case "equivocate":
+      await agent.kill();
+      return agent.equivocate();
     case "readOnly":
       await agent.kill();
       return agent.disk.protect();
@@ -92,7 +97,7 @@ async function reconcile({ agents, links, chainFaults }: Broken, active: readonl
   for (const [index, agent] of agents.entries()) {
     const own = active.filter((one) => "agent" in one && one.agent === index);
     if (!own.some(({ kind }) => kind === "readOnly")) agent.disk.unprotect();
-    if (!own.some(({ kind }) => kind === "hostile")) await agent.disarm();
+    if (!own.some(({ kind }) => HARMFUL.has(kind))) await agent.disarm();
     const isDown = own.some(({ kind }) => DOWN.has(kind));
     if (!isDown && agent.pid() === undefined) agent.start();
     agent.signal(own.some(({ kind }) => kind === "pause") ? "SIGSTOP" : "SIGCONT");

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { copyJournals } from "./journals.ts";
 import { examine, type Examination } from "./examine.ts";
-import { FINALITY_DEPTH, printManifest, type Manifest } from "./manifest.ts";
+import { FINALITY_DEPTH, printManifest, type Manifest, type Perturbation } from "./manifest.ts";
+import { stakesOf } from "./money.ts";
 import { perturb } from "./perturb.ts";
 import type { Asked, ChaosWorld } from "./world.ts";
 
@@ -41,24 +42,45 @@ export async function runManifest(world: ChaosWorld, manifest: Manifest, options
     );
     // What fails on the way fails this run below, once everything is mended.
     asking.catch(() => undefined);
+    const equivocators = agentsThat(manifest, ({ kind }) => kind === "equivocate");
+    for (const agent of equivocators) world.guilty.add(agent);
     await perturb(world, manifest.perturbations, tell, signal);
     const asked = await asking;
     tell("everything is mended");
     await ended(world, asked, progressMs(manifest), options);
     const last = await world.ask("mbft");
     await ended(world, [last], PROGRESS_MS, options);
+    await slashedBy(world, manifest.slashed, PROGRESS_MS, signal);
     copying.abort();
     await copied;
-    const liars = manifest.perturbations.flatMap((one) =>
-      one.kind === "source" && one.fault === "lie" ? [one.agent] : [],
-    );
-    const examined = { asked, last, misled: new Set(liars).size, copies };
+    const liars = agentsThat(manifest, (one) => one.kind === "source" && one.fault === "lie");
+    const misled = new Set([...liars, ...equivocators]).size;
+    const examined = { asked, last, misled, equivocators, slashed: manifest.slashed, copies };
     const examination = await examine(world, examined, signal);
     if (examination.findings.length > 0) await keep(world, out, examination);
     return examination;
   } finally {
     copying.abort();
     await copied;
+  }
+}
+
+/** The agents of the perturbations that are such. */
+function agentsThat({ perturbations }: Manifest, isSuch: (one: Perturbation) => boolean): readonly number[] {
+  return perturbations.flatMap((one) => ("agent" in one && isSuch(one) ? [one.agent] : []));
+}
+
+/** Waits until the agents have been slashed, or the time is over: the examiner tells which. */
+async function slashedBy(
+  world: ChaosWorld,
+  agents: readonly number[],
+  withinMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const end = performance.now() + withinMs; performance.now() < end;) {
+    const stakes = await stakesOf(world, signal);
+    if (agents.every((agent) => (stakes[agent] as bigint) < world.stake)) return;
+    await sleep(POLL_MS, undefined, { signal });
   }
 }
 

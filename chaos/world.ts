@@ -42,7 +42,7 @@ export interface ChaosWorld {
   readonly reader: ChainReader;
   readonly transactions: TransactionReader;
   readonly asker: Address;
-  /** Amounts of each agent and of each request, in the token's smallest unit. */
+  /** Amounts that each agent had at first and that each request pays, in the token's smallest unit. */
   readonly stake: bigint;
   readonly fee: bigint;
   readonly agents: readonly ChaosAgent[];
@@ -50,6 +50,8 @@ export interface ChaosWorld {
   ask(protocol: string, hasSource?: boolean): Promise<Asked>;
   /** No request is being asked while it reorganizes. */
   readonly chainFaults: ChainFaults;
+  /** Agents that have equivocated at some time: only they may have been slashed. */
+  readonly guilty: Set<number>;
   /** Requests so far. */
   asked(): number;
   /** Stops everything; keeps the folder if it is told to. */
@@ -71,6 +73,8 @@ export interface WorldPlan {
 }
 
 const STAKE = parseEther("1000");
+/** What a slash leaves: whoever was slashed once is still drawn. */
+const LEAST_STAKE = parseEther("900");
 const FEE = parseEther("40");
 /** Blocks every half second: the 256 blocks in which a seed is known last two minutes. */
 const BLOCK_SECONDS = 0.5;
@@ -78,7 +82,7 @@ const EPOCH_BLOCKS = 400;
 const MOST_REQUESTS = 40_000n;
 const TERMS = {
   token: null,
-  minStake: STAKE,
+  minStake: LEAST_STAKE,
   maxStake: STAKE,
   unbondingDelaySeconds: MIN_UNBONDING_SECONDS,
   epochBlocks: EPOCH_BLOCKS,
@@ -154,6 +158,7 @@ export async function startChaosWorld(
       stake: STAKE,
       fee: FEE,
       agents,
+      guilty: new Set(),
       links,
       ask: asking.ask,
       asked: asking.asked,

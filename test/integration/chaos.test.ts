@@ -110,7 +110,14 @@ describe("what chaos finds", () => {
       await write("agent-2/life-2", [commit(1, 2), forged]);
       assert.deepEqual(await readSlots(folder, [attempt]), {
         messages: 4,
-        doubles: [{ requestId: attempt.request.id, seat: 1, slot: "phase 1, round 0" }],
+        doubles: [
+          {
+            requestId: attempt.request.id,
+            seat: 1,
+            agentId: attempt.committee[1]?.agentId,
+            slot: "phase 1, round 0",
+          },
+        ],
         broken: [],
       });
       const path = join(folder, "agent-0/life-1", `request-${attempt.request.id}-${attempt.attempt}.journal`);
