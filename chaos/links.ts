@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readFile, readdir, readlink } from "node:fs/promises";
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { isDeepStrictEqual } from "node:util";
-import { createRandom } from "../sim/random.ts";
+import { createRandom, type Random } from "../sim/random.ts";
 
 /** How bytes travel in one direction. */
 export interface Wire {
@@ -30,10 +30,23 @@ const MOST_WAITING_BYTES = 4 << 20;
 const RESEND_MS = 200;
 const MOST_RESENDS = 5;
 
-/** One direction of a connection. */
-interface Pipe {
+/** From which agent to which. */
+interface Way {
   readonly from: number;
   readonly to: number;
+}
+
+interface PipeOptions {
+  readonly source: Socket;
+  readonly sink: Socket;
+  /** How bytes travel now; null if none do. */
+  readonly wire: () => Wire | null;
+  /** Draws losses. */
+  readonly random: Random;
+}
+
+/** One direction of a connection. */
+interface Pipe {
   /** Lets what waits travel as the wire is now. */
   reshape(): void;
 }
@@ -46,64 +59,12 @@ export function createLinks(pidOf: (agent: number) => number | undefined, agents
   const random = createRandom(0, "losses");
   let wireOf: (from: number, to: number) => Wire | null = () => GOOD_WIRE;
 
-  /** Returns the agent whose process owns the local port; null if it is gone or unknown. */
-  async function ownerOf(port: number): Promise<number | null> {
-    const inodes = await inodesAt(port);
-    for (let agent = 0; agent < agents; agent++) {
-      const pid = pidOf(agent);
-      if (pid !== undefined && (await holdsSocket(pid, inodes))) return agent;
-    }
-    return null;
-  }
+  const ownerOf = createOwnerSearch(pidOf, agents);
 
-  function pipe(from: number, to: number, source: Socket, sink: Socket): void {
-    const waiting: { readonly bytes: Buffer; dueAtMs: number }[] = [];
-    let size = 0;
-    let timer: NodeJS.Timeout | undefined;
-    /** When all that was sent so far is on the wire. */
-    let freeAtMs = 0;
-    const dueAt = (length: number): number => {
-      const { delayMs, bytesPerSecond, lossPercent } = wireOf(from, to) ?? GOOD_WIRE;
-      freeAtMs = Math.max(performance.now(), freeAtMs) + (1_000 * length) / bytesPerSecond;
-      let resends = 0;
-      while (resends < MOST_RESENDS && random.below(100) < lossPercent) resends++;
-      freeAtMs += RESEND_MS * (2 ** resends - 1);
-      return freeAtMs + delayMs;
-    };
-    const pump = (): void => {
-      clearTimeout(timer);
-      const now = performance.now();
-      while (wireOf(from, to) !== null && waiting[0] !== undefined && waiting[0].dueAtMs <= now) {
-        const { bytes } = waiting.shift() as (typeof waiting)[0];
-        size -= bytes.length;
-        if (!sink.destroyed) sink.write(bytes);
-      }
-      if (size < MOST_WAITING_BYTES && source.isPaused()) source.resume();
-      const next = waiting[0];
-      if (next !== undefined && wireOf(from, to) !== null) timer = setTimeout(pump, next.dueAtMs - now + 1);
-    };
-    let shaped = wireOf(from, to);
-    const reshape = (): void => {
-      const wire = wireOf(from, to);
-      if (isDeepStrictEqual(wire, shaped)) return;
-      shaped = wire;
-      freeAtMs = 0;
-      for (const one of waiting) one.dueAtMs = Math.min(one.dueAtMs, dueAt(one.bytes.length));
-      pump();
-    };
-    const own: Pipe = { from, to, reshape };
+  function pipe(way: Way, source: Socket, sink: Socket): void {
+    const own = openPipe({ source, sink, wire: () => wireOf(way.from, way.to), random });
     pipes.add(own);
-    source.on("data", (bytes: Buffer) => {
-      waiting.push({ bytes, dueAtMs: dueAt(bytes.length) });
-      size += bytes.length;
-      if (size >= MOST_WAITING_BYTES) source.pause();
-      pump();
-    });
-    source.on("close", () => {
-      clearTimeout(timer);
-      pipes.delete(own);
-      sink.destroy();
-    });
+    source.on("close", () => pipes.delete(own));
   }
 
   async function join(to: number, port: number, dialer: Socket): Promise<void> {
@@ -114,8 +75,8 @@ export function createLinks(pidOf: (agent: number) => number | undefined, agents
     const listener = connect(port, "127.0.0.1");
     sockets.add(listener);
     listener.on("error", () => dialer.destroy()).on("close", () => sockets.delete(listener));
-    pipe(from, to, dialer, listener);
-    pipe(to, from, listener, dialer);
+    pipe({ from, to }, dialer, listener);
+    pipe({ from: to, to: from }, listener, dialer);
   }
 
   return {
@@ -142,18 +103,99 @@ export function createLinks(pidOf: (agent: number) => number | undefined, agents
   };
 }
 
-/** Reads from /proc the inodes of the sockets of this machine at the local port. All processes share one table, which may have thousands of lines. */
-async function inodesAt(port: number): Promise<ReadonlySet<string>> {
-  const local = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
-  const line = new RegExp(`^ *\\d+: [0-9A-F]+${local} (.*)$`, "gm");
-  const table = await readFile("/proc/net/tcp", "utf8").catch(() => "");
-  // What follows the local address: the remote one, seven columns, and the inode.
-  return new Set([...table.matchAll(line)].map(([, rest]) => `socket:[${rest?.trim().split(/\s+/)[7]}]`));
+function openPipe({ source, sink, wire, random }: PipeOptions): Pipe {
+  const waiting: { readonly bytes: Buffer; dueAtMs: number }[] = [];
+  let size = 0;
+  let timer: NodeJS.Timeout | undefined;
+  /** When all that was sent so far is on the wire. */
+  let freeAtMs = 0;
+  const dueAt = (length: number): number => {
+    const { delayMs, bytesPerSecond, lossPercent } = wire() ?? GOOD_WIRE;
+    freeAtMs = Math.max(performance.now(), freeAtMs) + (1_000 * length) / bytesPerSecond;
+    let resends = 0;
+    while (resends < MOST_RESENDS && random.below(100) < lossPercent) resends++;
+    freeAtMs += RESEND_MS * (2 ** resends - 1);
+    return freeAtMs + delayMs;
+  };
+  const pump = (): void => {
+    clearTimeout(timer);
+    const now = performance.now();
+    const isDue = (): boolean => wire() !== null && (waiting[0]?.dueAtMs ?? Infinity) <= now;
+    while (isDue() && sink.writableLength < MOST_WAITING_BYTES) {
+      const { bytes } = waiting.shift() as (typeof waiting)[0];
+      size -= bytes.length;
+      if (!sink.destroyed) sink.write(bytes);
+    }
+    if (size < MOST_WAITING_BYTES && source.isPaused()) source.resume();
+    const next = waiting[0];
+    if (next !== undefined && !isDue() && wire() !== null) timer = setTimeout(pump, next.dueAtMs - now + 1);
+  };
+  let shaped = wire();
+  const reshape = (): void => {
+    if (isDeepStrictEqual(wire(), shaped)) return;
+    shaped = wire();
+    freeAtMs = 0;
+    for (const one of waiting) one.dueAtMs = Math.min(one.dueAtMs, dueAt(one.bytes.length));
+    pump();
+  };
+  sink.on("drain", pump);
+  source.on("data", (bytes: Buffer) => {
+    waiting.push({ bytes, dueAtMs: dueAt(bytes.length) });
+    size += bytes.length;
+    if (size >= MOST_WAITING_BYTES) source.pause();
+    pump();
+  });
+  source.on("close", () => {
+    clearTimeout(timer);
+    sink.destroy();
+  });
+  return { reshape };
 }
 
-async function holdsSocket(pid: number, inodes: ReadonlySet<string>): Promise<boolean> {
+/**
+ * Returns a function that tells the agent whose process owns a local port; null if it is gone or unknown. One look at /proc serves all who
+ * ask meanwhile: all processes share one table of sockets, which may have ten thousand lines.
+ */
+function createOwnerSearch(
+  pidOf: (agent: number) => number | undefined,
+  agents: number,
+): (port: number) => Promise<number | null> {
+  let next: Promise<ReadonlyMap<number, number>> | null = null;
+  let last: Promise<unknown> = Promise.resolve();
+
+  async function look(): Promise<ReadonlyMap<number, number>> {
+    next = null;
+    const table = await readFile("/proc/net/tcp", "utf8").catch(() => "");
+    const owners = new Map<string, number>();
+    for (let agent = 0; agent < agents; agent++) {
+      const pid = pidOf(agent);
+      for (const socket of pid === undefined ? [] : await socketsOf(pid))
+        if (!owners.has(socket)) owners.set(socket, agent);
+    }
+    return new Map(
+      table.split("\n").flatMap((line): [number, number][] => {
+        // The number of the line, the local address and the remote one, six columns, and the inode.
+        const [, local = "", , , , , , , , inode = ""] = line.trim().split(/\s+/);
+        const owner = owners.get(`socket:[${inode}]`);
+        return owner === undefined ? [] : [[Number.parseInt(local.split(":")[1] ?? "", 16), owner]];
+      }),
+    );
+  }
+
+  return async (port) => {
+    if (next === null) {
+      next = last.then(look);
+      last = next;
+    }
+    return (await next).get(port) ?? null;
+  };
+}
+
+/** The sockets that a process holds, as /proc names them. */
+async function socketsOf(pid: number): Promise<readonly string[]> {
+  const folder = `/proc/${pid}/fd`;
   // The process may have ended meanwhile.
-  for (const file of await readdir(`/proc/${pid}/fd`).catch(() => []))
-    if (inodes.has(await readlink(`/proc/${pid}/fd/${file}`).catch(() => ""))) return true;
-  return false;
+  const files = await readdir(folder).catch(() => []);
+  const targets = await Promise.all(files.map((file) => readlink(`${folder}/${file}`).catch(() => "")));
+  return targets.filter((target) => target.startsWith("socket:"));
 }
