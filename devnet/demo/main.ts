@@ -1,9 +1,9 @@
 // npm run demo: a local chain, five agents, a contract that asks three questions, and the proof of each answer.
-import { mkdir } from "node:fs/promises";
 import { Option } from "commander";
 import { protocolById, protocols } from "../../agents/core/protocols/index.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
-import { ConclaveError, messageOf } from "../../agents/core/errors.ts";
+import { ConclaveError } from "../../agents/core/errors.ts";
+import { makeFolderOf } from "../../agents/cli/shared/folder.ts";
 import { worldModel, type WorldModel } from "../world/model.ts";
 import { sourcesPlan, planFor } from "./questions.ts";
 import { runDemo, type DemoReport } from "./run.ts";
@@ -67,7 +67,7 @@ try {
       "USAGE",
       `Ask for --evidence: ${protocol.id} reads no sources; leave out --evidence, or choose another --protocol`,
     );
-  if (options.logs !== undefined) await makeFolder(options.logs);
+  if (options.logs !== undefined) await makeFolderOf("--logs", options.logs);
   const model = options.evidence ? atLeisure(worldModel(options.model)) : worldModel(options.model);
   await runDemo({
     protocol,
@@ -105,13 +105,6 @@ try {
 } catch (error) {
   const code = endedBy(abort.signal.aborted ? abort.signal.reason : error);
   process.exitCode = abort.signal.aborted ? 130 : code;
-}
-
-/** Before the demo has run for minutes. */
-async function makeFolder(path: string): Promise<void> {
-  await mkdir(path, { recursive: true }).catch((error: unknown) => {
-    throw new ConclaveError("USAGE", `Keep the logs in "${path}": ${messageOf(error)}; name a folder with --logs`);
-  });
 }
 
 /** Gives agents time to read: they read for half a phase, and texts of pages are made in threads that all agents start at once. */

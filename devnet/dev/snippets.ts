@@ -3,6 +3,7 @@ import { getAddress } from "viem";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import { ANSWER_KINDS } from "../../agents/core/types.ts";
 import { limits } from "../../agents/core/limits.ts";
+import { word } from "./shell-word.ts";
 import type { DevFacts } from "./start.ts";
 
 export interface Snippets {
@@ -75,9 +76,4 @@ contract Calculator is DecisionConsumer {
 }`,
     allow: `npx conclave subscription consumer ${asker.subscriptionId} --consumer CONTRACT --allowance any ${account}`,
   };
-}
-
-/** Returns the text as one word of a shell. */
-function word(text: string): string {
-  return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

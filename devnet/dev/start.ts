@@ -1,14 +1,11 @@
 // Starts the world of `conclave dev`, or goes on with the one that a directory keeps.
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createPublicClient, http, parseEther } from "viem";
-import { z } from "zod";
 import { agentRegistryAbi } from "@conclave/contracts/abi";
 import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
-import { parseJson } from "../../agents/adapters/json.ts";
-import { lockFile } from "../../agents/adapters/lock.ts";
 import { createKeystore } from "../../agents/adapters/keystore/keystore.ts";
 import { MOST_URLS, readDashboard } from "../../agents/adapters/dashboard/dashboard.ts";
 import { startGateway } from "../../agents/adapters/ipfs/gateway.ts";
@@ -35,6 +32,7 @@ import {
   type World,
 } from "../world/world.ts";
 import { openAllBlocks } from "./blocks.ts";
+import { beginWorld, invalid, keepWorld, readKept, STATE_FILE, takeFolder, type Kept } from "./folder.ts";
 
 export interface DevOptions {
   /** Null: a temporary directory, which `stop` removes. */
@@ -138,6 +136,7 @@ async function start(options: DevOptions, cleanups: (() => Promise<void>)[]): Pr
     throw invalid(directory, `${what} (${messageOf(error)}); start it again, or remove the folder`);
   };
 
+  if (kept === null) await beginWorld(directory, progress);
   if (kept === null && !(await areFresh(Object.values(contracts), "default")))
     progress("compiling the contracts (first run only), which may take minutes");
   progress(kept === null ? "starting a local chain and deploying the contracts" : `going on with ${directory}`);
@@ -147,9 +146,8 @@ async function start(options: DevOptions, cleanups: (() => Promise<void>)[]): Pr
     ...(options.directory === null ? {} : { stateFile: join(directory, STATE_FILE) }),
   }).catch(orDamaged(`its chain does not go on from ${STATE_FILE}`));
   cleanups.push(() => chain.stop());
-  const { epochBlocks } = model.pace;
   const world = await (kept === null
-    ? deployWorld(chain, directory, { epochBlocks })
+    ? deployWorld(chain, directory, { epochBlocks: model.pace.epochBlocks })
     : reopenWorld(chain, directory).catch(orDamaged(`${deploymentFileIn("")} names no contracts of its chain`)));
   signal.throwIfAborted();
 
@@ -170,8 +168,8 @@ async function start(options: DevOptions, cleanups: (() => Promise<void>)[]): Pr
   cleanups.push(() => running.stop());
   const asker = await openAsker(world, directory, kept !== null);
   if (kept === null) {
-    await chain.nextEpoch(epochBlocks);
-    await writeFile(join(directory, WORLD_FILE), `${JSON.stringify({ agents: count, liar })}\n`);
+    await chain.nextEpoch(model.pace.epochBlocks);
+    await keepWorld(directory, { agents: count, liar });
   }
   const gateways = ports.map(({ gateway }) => `http://127.0.0.1:${gateway}`);
   const live = ports.map((port) => `http://127.0.0.1:${port.live}`);
@@ -219,45 +217,6 @@ async function committeeSecondsOf(
   return { least: Math.floor(blocks * blockTimeSeconds), most: Math.floor(2 * blocks * blockTimeSeconds) };
 }
 
-const STATE_FILE = "chain.json";
-const WORLD_FILE = "world.json";
-const LOCK_FILE = "dev.lock";
-
-/**
- * Makes the folder, takes it for this process and returns what gives it back. Throws CONFIG_INVALID if it is a file, holds
- * something that no world made, or is another process's.
- */
-async function takeFolder(directory: string): Promise<() => Promise<void>> {
-  await mkdir(directory, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
-    throw invalid(directory, `${messageOf(error)}; name a folder`);
-  });
-  const names = await readdir(directory);
-  const isOurs = [WORLD_FILE, STATE_FILE, LOCK_FILE, deploymentFileIn("")].some((name) => names.includes(name));
-  if (names.length > 0 && !isOurs)
-    throw invalid(directory, `it holds other files, such as ${names[0]}; name a new folder, or an empty one`);
-  const release = lockFile(join(directory, LOCK_FILE), () =>
-    invalid(directory, "another `conclave dev` runs there; stop it, or name another --dir"),
-  );
-  return async () => release();
-}
-
-const keptSchema = z.object({ agents: z.int().min(1).max(64), liar: z.boolean() });
-type Kept = z.infer<typeof keptSchema>;
-
-/** Reads what a directory keeps; null if it keeps nothing. Throws CONFIG_INVALID. */
-async function readKept(directory: string): Promise<Kept | null> {
-  const path = join(directory, WORLD_FILE);
-  const text = await readFile(path, "utf8").catch(() => null);
-  const begun = [STATE_FILE, deploymentFileIn("")].filter((name) => existsSync(join(directory, name)));
-  if (text === null && begun.length === 0) return null;
-  const kept = text === null ? undefined : keptSchema.safeParse(parseJson(text)).data;
-  if (kept !== undefined && begun.length === 2) return kept;
-  throw invalid(
-    directory,
-    "it keeps no whole world: its first start did not end, or a file is gone or damaged; remove the folder",
-  );
-}
-
 /** Returns how many agents there are, and whether one lies: as the directory has it, which flags may not contradict. */
 function agreed({ agents, liar }: DevOptions, kept: Kept | null, directory: string): Kept {
   if (kept === null) return { agents: agents ?? DEFAULT_AGENTS, liar };
@@ -265,10 +224,6 @@ function agreed({ agents, liar }: DevOptions, kept: Kept | null, directory: stri
     throw invalid(directory, `it has ${kept.agents} agents; leave out --agents, or name another --dir`);
   if (liar && !kept.liar) throw invalid(directory, "its agents are honest; leave out --liar, or name another --dir");
   return kept;
-}
-
-function invalid(directory: string, why: string): ConclaveError {
-  return new ConclaveError("CONFIG_INVALID", `Open the world in ${directory}: ${why}`, { option: "--dir", directory });
 }
 
 interface AgentPorts {

@@ -1,8 +1,9 @@
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { CommanderError } from "commander";
 import { BaseError } from "viem";
 import { toChainError } from "../../agents/adapters/chain/errors.ts";
+import { makeFolderOf } from "../../agents/cli/shared/folder.ts";
 import { errorFailure, usageFailure } from "../../agents/cli/shared/failure.ts";
 import { toJson } from "../../agents/cli/shared/output.ts";
 import { isUsage } from "../../agents/cli/shared/reasons.ts";
@@ -89,7 +90,7 @@ async function runOn(network: Network, flags: Flags, progress: Progress): Promis
 
 /** Keeps the place of the addresses free. An existing file is never overwritten: its addresses cannot be found again. */
 async function reserve(file: string, folder: string): Promise<void> {
-  await mkdir(dirname(file), { recursive: true });
+  await makeFolderOf("--out", dirname(file));
   const existing = await readFile(file).catch(() => null);
   if (existing !== null)
     throw usage("--out", `names ${file}, which exists; move it and the folder ${folder} away or choose another name`);

@@ -96,6 +96,37 @@ describe("a file that cannot be read", () => {
   });
 });
 
+// The system makes no folders in /proc: Node's recursive mkdir would try for ever, and no signal would end it.
+describe("a folder that cannot be made", () => {
+  const deployment = { chainId: 31_337, oracle: `0x${"12".repeat(20)}`, registry: `0x${"12".repeat(20)}` };
+  for (const [option, script, ...args] of [
+    ["--dir", "devnet/cli.ts", "dev", "--port", "0", "--dir", "/proc/nope"],
+    ["--dir", "devnet/cli.ts", "agent", "init", "--rpc", "http://127.0.0.1:1", "--dir", "/proc/nope"],
+    ["--dir", "devnet/cli.ts", "model", "pull", "https://127.0.0.1:1/a.gguf", "--dir", "/proc/nope"],
+    ["--keystore", "devnet/cli.ts", "account", "new", "--keystore", "/proc/nope/key.json"],
+    ["--out", "scripts/subgraph.ts", "--out", "/proc/nope/build"],
+    ["--dir", "scripts/model.ts", "pull", "smollm2", "--dir", "/proc/nope"],
+  ] as const)
+    it(`is named with ${option}, the reason and the way out by ${script} ${args.slice(0, 2).join(" ")}`, async () => {
+      const file = join(cli.folder, "made.json");
+      await writeFile(file, JSON.stringify({ ...deployment, deploymentBlock: 0 }));
+      const { status, stderr } = spawnSync(process.execPath, [script, ...args], {
+        encoding: "utf8",
+        env: {
+          ...process.env,
+          CONCLAVE_DEPLOYMENT: file,
+          CONCLAVE_PASSWORD: "a long password",
+          CONCLAVE_OPERATOR_PASSWORD: "a longer password",
+        },
+        timeout: 60_000,
+        killSignal: "SIGKILL",
+      });
+      assert.equal(status, 2, stderr);
+      const message = `error CONFIG_INVALID: Make the folder "/proc/nope" failed: ENOENT: no such file or directory, mkdir '/proc/nope'; name another place with ${option}\n`;
+      assert.ok(stderr.includes(message), stderr);
+    });
+});
+
 describe("a deployment file of the tools", () => {
   for (const script of ["scripts/subgraph.ts", "devnet/subgraph/main.ts"])
     it(`is named with its option, the reason and the way out by ${script}`, async () => {

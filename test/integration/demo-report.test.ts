@@ -115,7 +115,10 @@ describe("the demo's table", () => {
       const words = ["devnet/demo/main.ts", "--logs", logs];
       const { status, stderr } = spawnSync(process.execPath, words, { encoding: "utf8", timeout: 60_000 });
       assert.equal(status, 2);
-      assert.match(stderr, new RegExp(`^error USAGE: Keep the logs in "${logs}": .+; name a folder with --logs$`, "m"));
+      assert.match(
+        stderr,
+        new RegExp(`^error CONFIG_INVALID: Make the folder "${logs}" failed: .+; name another place with --logs$`, "m"),
+      );
     }
   });
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { copyFile, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
@@ -11,6 +11,7 @@ import { createInterface } from "node:readline";
 import { after, before, describe, it } from "node:test";
 import { runCli } from "../../agents/cli/run-cli.ts";
 import { dev } from "../../devnet/dev/entry.ts";
+import { beginWorld, keepWorld, readKept } from "../../devnet/dev/folder.ts";
 import { renderWorld } from "../../devnet/dev/report.ts";
 import { snippetsFor } from "../../devnet/dev/snippets.ts";
 import type { DevFacts } from "../../devnet/dev/start.ts";
@@ -42,6 +43,17 @@ async function startDev(...flags: readonly string[]): Promise<Dev> {
   const [line] = (await once(lines, "line")) as [string];
   const serving = once(lines, "line").then(([second]) => assert.equal(second, '{"event":"serving"}'));
   return { child, facts: JSON.parse(line) as Ready, serving };
+}
+
+/** Kills a first start when all agents are there and the world is not. */
+async function killedHalfWay(world: string): Promise<void> {
+  const args = ["devnet/cli.ts", "dev", "--port", "0", "--agents", "4", "--dir", world];
+  const child = spawn(process.execPath, args, { cwd: root, stdio: ["ignore", "ignore", "inherit"] });
+  const exited = once(child, "exit");
+  await until(() => existsSync(join(world, "asker.json")));
+  child.kill("SIGKILL");
+  await exited;
+  assert.equal(await readFile(join(world, "world.json"), "utf8"), '{"isBegun":true}');
 }
 
 /** Ports of the chain, of the gateways and of the live streams. */
@@ -91,7 +103,9 @@ describe("conclave dev", () => {
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), "conclave-dev-test-"));
     cli = createCli(folder);
-    running = await startDev("--dir", join(folder, "world"));
+    const world = join(folder, "world");
+    await killedHalfWay(world);
+    running = await startDev("--dir", world);
   });
   after(async () => {
     if (running.child.exitCode === null && running.child.signalCode === null) await end(running, "SIGKILL");
@@ -146,9 +160,10 @@ describe("conclave dev", () => {
   it("is alone in its folder, whose agents stay as many", async () => {
     const again = ["dev", "--json", "--port", "0", "--dir", join(folder, "world")];
     const { message } = await failure(...again);
+    const { pid } = running.child;
     assert.equal(
       message,
-      `Open the world in ${join(folder, "world")}: another \`conclave dev\` runs there; stop it, or name another --dir`,
+      `Open the world in ${join(folder, "world")}: another \`conclave dev\` runs there (process ${pid}); end it with \`kill ${pid}\`, or name another --dir`,
     );
   });
 
@@ -256,11 +271,38 @@ describe("conclave dev refuses", () => {
     server.close();
   });
 
-  it("a folder whose first start did not end", async () => {
+  it("a folder that keeps no whole world, and says how to remove it", async () => {
     const folder = await mkdtemp(join(tmpdir(), "conclave-dev-half-"));
     await writeFile(join(folder, "chain.json"), "{}");
-    assert.match(await messageOf("--dir", folder), /keeps no whole world.*remove the folder/);
+    const message = await messageOf("--dir", folder);
+    assert.match(message, /keeps no whole world: a file is gone or damaged; /);
+    assert.ok(message.endsWith(`remove the folder with \`rm -r ${folder}\``), message);
     assert.ok(existsSync(join(folder, "chain.json")));
+    await rm(folder, { recursive: true });
+  });
+
+  it("a folder whose first start did not end, if somebody put files there", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "conclave-dev-begun-"));
+    await beginWorld(folder, assert.fail);
+    await mkdir(join(folder, "agent-1", "data"), { recursive: true });
+    const made = ["chain.json", "agent-1/keystore.json", "agent-1/data/beacon"];
+    for (const name of made) await writeFile(join(folder, name), "{}");
+    for (const other of ["notes.txt", "agent-1/notes.txt", "my-agent-1", "asker.json.txt"]) {
+      await writeFile(join(folder, other), "");
+      await assert.rejects(beginWorld(folder, assert.fail), {
+        code: "CONFIG_INVALID",
+        message: `Open the world in ${folder}: its first start did not end, and it holds other files, such as ${other}; move them away and start again, or name another --dir`,
+      });
+      for (const name of [...made, other]) assert.ok(existsSync(join(folder, name)), name);
+      await rm(join(folder, other));
+    }
+    const said: string[] = [];
+    await beginWorld(folder, (line) => void said.push(line));
+    assert.deepEqual(said, [`the first start in ${folder} did not end: it begins anew`]);
+    assert.deepEqual(await readdir(folder), ["world.json"]);
+    assert.equal(await readKept(folder), null);
+    await keepWorld(folder, { agents: 4, liar: false });
+    await assert.rejects(readKept(folder), /keeps no whole world/);
     await rm(folder, { recursive: true });
   });
 
@@ -282,7 +324,10 @@ describe("conclave dev refuses", () => {
     const file = join(folder, "notes.txt");
     await writeFile(file, "");
     assert.match(await messageOf("--dir", folder), /holds other files, such as notes\.txt; name a new folder/);
-    assert.match(await messageOf("--dir", file), /EEXIST.*name a folder/);
+    assert.match(
+      await messageOf("--dir", file),
+      /^Make the folder ".*notes\.txt" failed: EEXIST.*; name another place with --dir$/,
+    );
     await rm(folder, { recursive: true });
   });
 

@@ -20,7 +20,10 @@ export interface Payment {
   readonly permitted: ((permit: Permit) => Hex) | null;
 }
 
-/** Pays in one transaction if the token has permits, else approves exactly the amount and then calls. */
+/**
+ * Pays in one transaction if the token has permits, else approves exactly the amount and then calls. If the call fails, the approval
+ * stays for the next try: the contracts take tokens from their caller alone, so that nobody else can use it.
+ */
 export async function pay(connection: Connection, sender: Sender, payment: Payment): Promise<TransactionReceipt> {
   const { token, spender, amount, doing } = payment;
   const owner = lower(sender.account.address);
@@ -31,6 +34,12 @@ export async function pay(connection: Connection, sender: Sender, payment: Payme
     if (permit !== null && permitted !== null) return sender.send({ to: spender, data: permitted(permit), doing });
     const approval = encodeFunctionData({ abi: tokenAbi, functionName: "approve", args: [spender, amount] });
     await sender.send({ to: token, data: approval, doing: `Approve ${amount} of token ${token}` });
+    return sender.send({ to: spender, data: payment.plain, doing }).catch((error: unknown) => {
+      // The SDK's senders throw errors of another class.
+      if (error instanceof Error)
+        error.message += "; its tokens stay approved until they are taken, and a next try approves nothing again";
+      throw error;
+    });
   }
   return sender.send({ to: spender, data: payment.plain, doing });
 }

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID, scrypt } from "node:crypto";
-import { link, mkdir, open, readFile, unlink } from "node:fs/promises";
+import { link, open, readFile, unlink } from "node:fs/promises";
 import { dirname } from "node:path";
 
 import { secp256k1 } from "@noble/curves/secp256k1.js";
@@ -8,6 +8,7 @@ import { z } from "zod";
 
 import { ConclaveError } from "../../core/errors.ts";
 import { parseJson } from "../json.ts";
+import { makeFolder } from "../make-folder.ts";
 import { keysFromPrivateKey, type Keys } from "./keys.ts";
 
 /** 128 MiB and a third of a second for each guess, as in ethers; geth's own files (twice that) open as well. */
@@ -146,7 +147,7 @@ async function deriveKey(
 /** The name appears only once the content is on disk, and never over another file. */
 async function writeNew(path: string, content: string): Promise<void> {
   const directory = dirname(path);
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await makeFolder(directory, 0o700);
   const temporary = `${path}.${randomUUID()}.tmp`;
   const file = await open(temporary, "wx", 0o600);
   try {

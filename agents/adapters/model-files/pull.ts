@@ -1,9 +1,10 @@
 import { existsSync } from "node:fs";
-import { mkdir, rename, stat } from "node:fs/promises";
+import { rename, stat } from "node:fs/promises";
 import { join } from "node:path";
 
 import { ConclaveError } from "../../core/errors.ts";
 import { lockDirectory } from "../lock.ts";
+import { makeFolder } from "../make-folder.ts";
 import { digestGguf, readGgufHeader } from "../models/gguf.ts";
 import { checkDigest, diskFull, download, forget, type Watch } from "./download.ts";
 import type { ModelPlace } from "./reference.ts";
@@ -44,7 +45,7 @@ export async function keepModel(
   sha256: string | undefined,
   make: Make,
 ): Promise<PulledModel> {
-  await mkdir(folder, { recursive: true });
+  await makeFolder(folder);
   const release = lockDirectory(folder, (cause) => busy(folder, cause));
   try {
     const path = join(folder, file);

@@ -1,5 +1,6 @@
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import type { CommandSpec } from "../shared/command.ts";
+import { makeFolderOf } from "../shared/folder.ts";
 import { agentPlaces, newKeystore, newPassword, passwordFlag } from "../shared/keys.ts";
 import { rows } from "../shared/output.ts";
 
@@ -20,6 +21,7 @@ export const accountNew: CommandSpec<Options> = {
   ],
   run: async ({ options, host }) => {
     const path = resolve(host.cwd, options.keystore);
+    await makeFolderOf("--keystore", dirname(path), 0o700);
     const password = await newPassword(agentPlaces(options.passwordFile, host), host);
     const { address } = await newKeystore(path, password, host);
     return {

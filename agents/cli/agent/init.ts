@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { LOCAL_CHAINS } from "../../adapters/chain/beacon.ts";
 import { modelFile } from "../../adapters/model-files/folder.ts";
@@ -19,6 +18,7 @@ import {
   writeAgentConfig,
   type AgentConfig,
 } from "../shared/config.ts";
+import { makeFolderOf } from "../shared/folder.ts";
 import {
   agentPlaces,
   keystoreAddress,
@@ -93,7 +93,7 @@ export const agentInit: CommandSpec<Options> = {
     const operatorKeystore = resolve(directory, config.operatorKeystore ?? OPERATOR_FILE);
     const given = options.operatorKeystore === undefined ? null : await keystoreAddress(operatorKeystore);
     const operatorPassword = given === null ? await newPassword(operatorPlaces(options, host), host) : "";
-    await mkdir(directory, { recursive: true, mode: 0o700 });
+    await makeFolderOf("--dir", directory, 0o700);
     const keystore = join(directory, KEYSTORE_FILE);
     const { address: signer } = await newKeystore(keystore, password, host);
     const operator = given ?? (await newKeystore(operatorKeystore, operatorPassword, host)).address;

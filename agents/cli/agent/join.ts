@@ -1,4 +1,3 @@
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { createChainReader } from "../../adapters/chain/reader.ts";
 import { createTransactionReader } from "../../adapters/chain/transaction-reader.ts";
@@ -23,6 +22,7 @@ import type { Network } from "../../ports/network.ts";
 import { parseListen } from "../shared/arguments.ts";
 import { chainSource } from "../shared/chain-source.ts";
 import { EVIDENCE_FOLDER, storeFolder, withOwnRpc, type AgentConfig } from "../shared/config.ts";
+import { makeFolderOf } from "../shared/folder.ts";
 import { createNetworkLog } from "./network-log.ts";
 
 export interface JoinedAgent {
@@ -58,7 +58,7 @@ export async function joinAgent(
     for (const closer of closers.toReversed()) await closer();
   };
   try {
-    await mkdir(dataDir, { recursive: true, mode: 0o700 });
+    await makeFolderOf("dataDir of conclave.json", dataDir, 0o700);
     const source = chainSource(config.chain);
     const chain = await createChainReader({ ...source, logger: log });
     const writer = await createChainWriter({ ...source, account: keys.viemAccount() });

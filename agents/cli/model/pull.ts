@@ -4,6 +4,7 @@ import { parseDigest } from "../shared/arguments.ts";
 import type { CommandSpec } from "../shared/command.ts";
 import { rows } from "../shared/output.ts";
 import { folderOf, folderOption } from "./folder.ts";
+import { makeFolderOf } from "../shared/folder.ts";
 import { createProgress, megabytes } from "../shared/progress.ts";
 
 interface Options {
@@ -25,6 +26,7 @@ export const modelPull: CommandSpec<Options> = {
     const folder = folderOf(options.dir, host);
     const wanted = options.sha256 === undefined ? undefined : parseDigest(options.sha256, "--sha256");
     const place = await placeOf(reference, host.environment, host.signal);
+    await makeFolderOf("--dir", folder);
     const watch = { signal: host.signal, ...createProgress(place.file, tell) };
     const { path, bytes, sha256, isNew } = await pullModel(place, folder, wanted, watch);
     const config = { kind: "llama", path, sha256 };

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { createFolderContentStore } from "../../adapters/ipfs/folder-content-store.ts";
+import { makeFolder } from "../../adapters/make-folder.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { ContentStore } from "../../ports/content-store.ts";
 import { parseFolder } from "../shared/arguments.ts";
@@ -38,15 +38,6 @@ export async function openPinsFolder(path: string): Promise<ContentStore> {
       if (opened !== null) await (await opened).close();
     },
   };
-}
-
-/** Makes the folder step by step: in places without folders, such as /proc, a recursive `mkdir` never ends. */
-async function makeFolder(path: string): Promise<void> {
-  if (existsSync(path)) return;
-  await makeFolder(dirname(path));
-  await mkdir(path).catch((error: unknown) => {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-  });
 }
 
 /** True for the errors of the blockstore and of the lock if the system refuses. */
