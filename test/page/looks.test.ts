@@ -125,6 +125,16 @@ describe("page: long lists", () => {
     assert.equal(asked, tries + 1);
   });
 
+  it("names the protocol of each request, also one that it does not know", async (context) => {
+    const protocols = [4, 2, 77];
+    const requests = protocols.map((protocol, index) => requestRow(3 - index, { protocol }));
+    const { page } = await visit(context, world, subgraphOf(requests));
+    const rows = page.getByRole("listitem");
+    await rows.nth(2).waitFor();
+    const names = await rows.locator("time + span").allInnerTexts();
+    assert.deepEqual(names, ["leaderless", "mbft-bayesian", "protocol 77"]);
+  });
+
   it("searches older requests only when it is told to", async (context) => {
     let asked = 0;
     const { page } = await visit(
