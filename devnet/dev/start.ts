@@ -7,7 +7,7 @@ import { createPublicClient, http, parseEther } from "viem";
 import { agentRegistryAbi } from "@conclave/contracts/abi";
 import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { createKeystore } from "../../agents/adapters/keystore/keystore.ts";
-import { MOST_URLS, readDashboard } from "../../agents/adapters/dashboard/dashboard.ts";
+import { MOST_GATEWAYS, readDashboard } from "../../agents/adapters/dashboard/dashboard.ts";
 import { startGateway } from "../../agents/adapters/ipfs/gateway.ts";
 import { storeFolder } from "../../agents/cli/shared/config.ts";
 import type { SourcesConfig } from "../../agents/adapters/source-reader/config.ts";
@@ -308,8 +308,7 @@ async function openDashboard(
   const config = (host: string): object => ({
     ...place,
     ...more,
-    gateways: [`http://${host}`, ...more.gateways].slice(0, MOST_URLS),
-    live: more.live.slice(0, MOST_URLS),
+    gateways: [`http://${host}`, ...more.gateways].slice(0, MOST_GATEWAYS),
   });
   const dashboard = await readDashboard(DASHBOARD, { config, isLocal: true });
   const store = await openAllBlocks(folders);

@@ -2,12 +2,13 @@ import type { PublicClient, WalletClient } from "viem";
 import type { Connection } from "../../agents/adapters/chain/connection.ts";
 import { readOutcome, type ProvenOutcome } from "../../agents/adapters/chain/outcome.ts";
 import { lower } from "../../agents/adapters/chain/decode.ts";
-import { readBond, readQuote } from "../../agents/adapters/chain/prices.ts";
+import { readBond, readDrawableAgents, readQuote } from "../../agents/adapters/chain/prices.ts";
 import { chainReaderOf, readRequestState } from "../../agents/adapters/chain/reader.ts";
 import { readTerms, type ChainTerms, type Holdings, type Subscription } from "../../agents/adapters/chain/terms.ts";
 import { ConclaveError as CoreError } from "../../agents/core/errors.ts";
 import type { RequestState } from "../../agents/core/request/events.ts";
 import { awaitedOf, isFinal, lastRound, progressOf, type Progress } from "../../agents/core/request/progress.ts";
+import { agentsNeeded } from "../../agents/core/request/rounds.ts";
 import type { Address, AgentId, Currency, Request, RequestId, Round } from "../../agents/core/types.ts";
 import type { AgentRecord, ChainReader, OperatorActions, Receipt, StakePosition } from "../../agents/ports/chain.ts";
 import type { AgentHistory, RequestMoney } from "../../agents/ports/history.ts";
@@ -69,6 +70,10 @@ export interface Quote {
   /** How to show it: the token's symbol and decimals, or those of the chain's coin. */
   readonly symbol: string;
   readonly decimals: number;
+  /** Agents that the first committee and those of all appeals need. Where fewer can be drawn, the contract refuses the request (`TooFewAgents`). */
+  readonly agentsNeeded: number;
+  /** Agents that can be drawn in the running epoch. */
+  readonly drawableAgents: number;
 }
 
 /** A request as the chain has it now. */
@@ -188,11 +193,14 @@ function asking({
   return {
     quote: taking(ARGUMENTS.quote, async (asked, signal) => {
       const terms = termsOf(asked);
-      const fee = await readQuote(connection, terms, signal);
+      const [fee, drawableAgents] = await Promise.all([
+        readQuote(connection, terms, signal),
+        readDrawableAgents(connection, signal),
+      ]);
       const { currency } = terms;
       const { symbol, decimals } =
         currency === "token" ? (await context.terms()).feeToken : (publicClient.chain?.nativeCurrency ?? COIN);
-      return { fee, currency, symbol, decimals };
+      return { fee, currency, symbol, decimals, agentsNeeded: agentsNeeded(terms), drawableAgents };
     }),
     ask: taking(ARGUMENTS.ask, async ({ question: text, sources = [], subscriptionId, onSent, ...asked }) => {
       requireQuestion(text);

@@ -92,6 +92,18 @@ describe("LV7: a reader of live streams", () => {
     assert.deepEqual([state.stream, state.messages[0]?.seat], [url, 2]);
   });
 
+  it("leaves a stream that does not begin to answer within five seconds", async (context) => {
+    const { url, feed } = await agent(context);
+    feed.opened(attempt);
+    feed.tell(attempt, told(commitment(2)));
+    const mute = await hostile(context, () => undefined);
+    const started = performance.now();
+    const { stream } = await watchUntil([mute, url], ({ messages }) => messages.length > 0);
+    const waited = performance.now() - started;
+    assert.equal(stream, url);
+    assert.ok(waited < 20_000, `it waited ${waited} ms`);
+  });
+
   it("leaves a stream that lives and tells no message of a seat for twenty seconds, and takes the next one's word", async (context) => {
     context.mock.timers.enable({ apis: ["Date"], now: Date.now() });
     const { url, feed } = await agent(context);

@@ -7,8 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, describe, it, type TestContext } from "node:test";
-import { MOST_URLS } from "../../agents/adapters/dashboard/dashboard.ts";
-import { MOST_URLS as mostOfSettings } from "../../dashboard/src/settings/settings.ts";
+import { MOST_GATEWAYS, MOST_LIVE } from "../../agents/adapters/dashboard/dashboard.ts";
+import * as settings from "../../dashboard/src/settings/settings.ts";
 
 const main = join(import.meta.dirname, "../../agents/cli/main.ts");
 const address = (digit: number): string => `0x${String(digit).repeat(40)}`;
@@ -66,14 +66,15 @@ describe("conclave serve --ui", () => {
   });
 
   it("names as many as the dashboard takes, its own first", async (context) => {
-    assert.equal(MOST_URLS, mostOfSettings);
+    assert.deepEqual([MOST_GATEWAYS, MOST_LIVE], [settings.MOST_GATEWAYS, settings.MOST_LIVE]);
     const many = Array.from({ length: 13 }, (_, index) => `https://agent-${index}.example`);
+    const streams = Array.from({ length: 65 }, (_, index) => `https://live-${index}.example`);
     const deployment = { ...DEPLOYMENT, gateways: many };
-    const { gateways, live } = await configOf(context, deployment, "--live", ...many);
-    assert.deepEqual([gateways, live], [many.slice(0, MOST_URLS), many.slice(0, MOST_URLS)]);
+    const { gateways, live } = await configOf(context, deployment, "--live", ...streams);
+    assert.deepEqual([gateways, live], [many.slice(0, MOST_GATEWAYS), streams.slice(0, MOST_LIVE)]);
     for (const name of ["pins", "blocks"]) await mkdir(join(folder, "kept", name), { recursive: true });
     const kept = await configOf(context, deployment, "--from", "kept");
-    assert.deepEqual(kept.gateways, [kept.page.replace(/\/$/, ""), ...many.slice(0, MOST_URLS - 1)]);
+    assert.deepEqual(kept.gateways, [kept.page.replace(/\/$/, ""), ...many.slice(0, MOST_GATEWAYS - 1)]);
   });
 
   it("names none where no file and no flag does", async (context) => {

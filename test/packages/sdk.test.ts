@@ -43,6 +43,8 @@ describe("sdk: asking", () => {
   it("pays the quote in tokens, after an approval of exactly that", async () => {
     const { fee, symbol, decimals, currency } = await conclave.quote(QUESTION);
     assert.deepEqual([symbol, decimals, currency], ["TEST", 18, "token"]);
+    const appealable = await conclave.quote({ kind: "boolean", committeeSize: 5, appeals: 1, retries: 3 });
+    assert.deepEqual([appealable.agentsNeeded, appealable.drawableAgents], [16, 13]);
     const nonce = await nonceOf(owner);
     const asked = await conclave.ask(QUESTION);
     assert.equal(await nonceOf(owner), nonce + 2);

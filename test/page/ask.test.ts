@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { Page } from "playwright-core";
 import { getAbiItem, numberToHex, toFunctionSelector, type Hex } from "viem";
-import { decisionOracleAbi } from "@conclave/contracts/abi";
+import { agentRegistryAbi, decisionOracleAbi } from "@conclave/contracts/abi";
 import type { Conclave } from "../../sdk/src/index.ts";
 import { connectWallet, keepsNothing, type RpcCall, sees, shortened, visit } from "./visit.ts";
 import { conclaveOf, startDashboardWorld, type DashboardWorld } from "./world.ts";
@@ -25,21 +25,25 @@ async function pressThrice(page: Page, name: string | RegExp): Promise<void> {
   });
 }
 
-/** The node says that every question costs twice as much, from `raise` on. */
-function dearer(): { readonly routes: (page: Page) => Promise<unknown>; readonly raise: () => void } {
-  const selector = toFunctionSelector(getAbiItem({ abi: decisionOracleAbi, name: "quote" }));
-  let isRaised = false;
-  const routes = (page: Page): Promise<unknown> =>
+/** The node answers calls of a contract's function with another number. */
+function renumbered(selector: Hex, other: (number: bigint) => bigint): (page: Page) => Promise<unknown> {
+  return (page) =>
     page.route(`${world.rpcUrl}/**`, async (route) => {
       const { method, params } = (route.request().postDataJSON() ?? {}) as RpcCall;
       const [call] = (params ?? []) as readonly { readonly data?: string }[];
-      if (!isRaised || method !== "eth_call" || call?.data?.startsWith(selector) !== true) return route.continue();
+      if (method !== "eth_call" || call?.data?.startsWith(selector) !== true) return route.continue();
       const response = await route.fetch();
       const answer = (await response.json()) as { readonly result: Hex };
-      const result = numberToHex(2n * BigInt(answer.result), { size: 32 });
+      const result = numberToHex(other(BigInt(answer.result)), { size: 32 });
       return route.fulfill({ response, json: { ...answer, result } });
     });
-  return { routes, raise: () => (isRaised = true) };
+}
+
+/** The node says that every question costs twice as much, from `raise` on. */
+function dearer(): { readonly routes: (page: Page) => Promise<unknown>; readonly raise: () => void } {
+  const selector = toFunctionSelector(getAbiItem({ abi: decisionOracleAbi, name: "quote" }));
+  let factor = 1n;
+  return { routes: renumbered(selector, (price) => factor * price), raise: () => (factor = 2n) };
 }
 
 describe("page: asking", () => {
@@ -312,6 +316,34 @@ describe("page: asking", () => {
       page,
       "secured is refused: it needs “Assurance” high: otherwise fewer than a quorum decide for all seats",
     );
+  });
+
+  it("refuses before anything is paid what too few agents can decide, until there are enough, and says that many seats take longer", async (context) => {
+    let agents = 13n;
+    const selector = toFunctionSelector(getAbiItem({ abi: agentRegistryAbi, name: "drawableCount" }));
+    const routes = renumbered(selector, () => agents);
+    const { page } = await visit(context, world, { route: "/ask", wallet: { account: 3 }, routes });
+    await connectWallet(page);
+    const ask = page.getByRole("button", { name: "Ask", exact: true });
+    const said = page.getByRole("status");
+    await page.getByLabel("Question").fill("Is 24 a prime number?");
+    await page.getByText("Committee, time and appeals").click();
+    await page.getByLabel("Seats").fill("7");
+    await page.getByLabel("Appeals").fill("1");
+    const problem =
+      "22 agents are needed, those of all appeals included, and 13 can be drawn now; take fewer seats or appeals, or wait for more agents";
+    await said.waitFor();
+    assert.equal(await said.innerText(), `It cannot be asked yet. Seats: ${problem}`);
+    assert.deepEqual([await ask.isDisabled(), await page.getByText(/^Costs/).count()], [true, 0]);
+    assert.equal(await page.getByLabel("Seats").getAttribute("aria-invalid"), "true");
+    agents = 64n;
+    await said.waitFor({ state: "detached" });
+    await sees(page, /^Costs 0\.\d+ ETH$/);
+    assert.equal(await page.getByText(/seats are many/).count(), 0);
+    await page.getByLabel("Appeals").fill("0");
+    await page.getByLabel("Seats").fill("64");
+    await sees(page, /^64 seats are many: each of them is paid, and they take longer/);
+    await page.waitForFunction(() => document.querySelector("[type=submit]:enabled") !== null);
   });
 
   it("says what is wrong with the question once it was touched, as long as it is wrong", async (context) => {

@@ -65,7 +65,9 @@ describe("page: watching live", () => {
     let stream = await startStream();
     context.after(() => stream.close());
     const { requestId } = await conclave.ask({ question: "Is the refund due?", kind: "boolean", currency: "native" });
-    const config = { ...world.config, live: ["http://127.0.0.1:9", stream.url] };
+    // The agents of a large committee, of whom one streams.
+    const away = Array.from({ length: 12 }, (_, index) => `http://127.0.0.1:9/${index}`);
+    const config = { ...world.config, live: [...away, stream.url] };
     const { page } = await visit(context, world, {
       route: `/request/${requestId}`,
       config,
@@ -81,7 +83,7 @@ describe("page: watching live", () => {
         for (const message of messages) stream.feed.tell(attempt, toldOfMessage(message)!);
       };
       const inPhase = (phase: number): readonly Message[] => said.filter(({ header }) => header.phase === phase);
-      await sees(page, "Looking for an agent of this committee that lets others watch");
+      await sees(page, "Looking for an agent of this committee that lets others watch, among 13 live streams…");
       stream.feed.opened(attempt);
       tell(inPhase(COMMIT));
       await page.getByText("has bound itself to an answer").nth(3).waitFor();

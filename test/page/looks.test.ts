@@ -60,6 +60,39 @@ describe("page: looks", () => {
     });
 });
 
+/** What is typed, and what stands beside it in a window that has room. */
+const BESIDE = [
+  ["/ask", "#root textarea", "section[aria-label=Price]"],
+  ["/settings", "input[name=rpcUrl]", "textarea[name=gateways]"],
+  ["/agents/2", "input[name=amount]", "section[aria-label='Your stake'] .beside > :nth-child(2)"],
+] as const;
+
+describe("page: forms", () => {
+  for (const [width, isWide] of [
+    [1_600, true],
+    [1_280, true],
+    [390, false],
+  ] as const)
+    it(`${isWide ? "fill a window" : "stand in one column in one"} of ${width} pixels`, async (context) => {
+      const { page } = await visit(context, world, { route: "/ask", viewport: { width, height: 900 } });
+      await page.getByRole("main").getByRole("button", { name: "Burner account" }).click();
+      for (const [route, typed, beside] of BESIDE) {
+        await page.goto(`${world.url}#${route}`);
+        const [form, aside, main] = [await boxOf(page, typed), await boxOf(page, beside), await boxOf(page, "main")];
+        if (isWide) {
+          assert.ok(aside.x > form.x + form.width, `${route}: nothing stands beside the form`);
+          assert.ok(aside.x + aside.width > main.x + 0.9 * main.width, `${route}: the right of the window is empty`);
+        } else {
+          assert.ok(aside.y > form.y + form.height, `${route}: two columns are too narrow`);
+        }
+      }
+    });
+});
+
+async function boxOf(page: Page, selector: string): Promise<{ x: number; y: number; width: number; height: number }> {
+  return (await page.locator(selector).first().boundingBox()) ?? assert.fail(`${selector} is not seen`);
+}
+
 describe("page: on a phone", () => {
   it("shows addresses and programs to their ends, and that a table goes on", async (context) => {
     const { page } = await visit(context, world, { route: "/settings", viewport: { width: 390, height: 800 } });
@@ -123,6 +156,16 @@ describe("page: long lists", () => {
     await alert.waitFor({ state: "detached" });
     await page.locator(`[aria-setsize="200"]`).first().waitFor();
     assert.equal(asked, tries + 1);
+  });
+
+  it("names the protocol of each request, also one that it does not know", async (context) => {
+    const protocols = [4, 2, 77];
+    const requests = protocols.map((protocol, index) => requestRow(3 - index, { protocol }));
+    const { page } = await visit(context, world, subgraphOf(requests));
+    const rows = page.getByRole("listitem");
+    await rows.nth(2).waitFor();
+    const names = await rows.locator("time + span").allInnerTexts();
+    assert.deepEqual(names, ["leaderless", "mbft-bayesian", "protocol 77"]);
   });
 
   it("searches older requests only when it is told to", async (context) => {

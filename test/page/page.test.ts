@@ -46,7 +46,7 @@ describe("page: decisions", () => {
     const rows = page.getByRole("listitem");
     await rows.first().waitFor();
     assert.equal(await rows.count(), 4);
-    assert.match(await rows.first().innerText(), /refunds within 60 days[^]*no/);
+    assert.match(await rows.first().innerText(), /refunds within 60 days[^]*mbft[^]*no/);
     await sees(page, "From the events of the latest 50 000 blocks.");
     await page.getByLabel("Search").fill("IS 1 LESS");
     await page.waitForFunction(() => document.querySelectorAll("[role=listitem]").length === 1);

@@ -18,6 +18,15 @@ function failureOf(code: number, message: string): Error {
   return Object.assign(new Error(message), { code });
 }
 
+/** Fails unless fields can be changed, or cannot. */
+async function isLocked(page: Page, labels: readonly string[], wanted: boolean): Promise<void> {
+  for (const label of labels) {
+    const field = page.getByLabel(label);
+    await field.waitFor();
+    assert.equal(await field.isDisabled(), wanted, `${label} is ${wanted ? "open" : "locked"}`);
+  }
+}
+
 describe("page: wallets", () => {
   it("sends nothing if the user says no, or if the wallet is on another chain", async (context) => {
     let chainId: string | undefined;
@@ -205,7 +214,7 @@ describe("page: wallets", () => {
       .waitFor();
   });
 
-  it("lets its user give up on a wallet that never answers after it was connected, where it asks and where it stakes", async (context) => {
+  it("lets its user give up on a wallet that never answers after it was connected, and change only then what is signed: a question, stake, an appeal", async (context) => {
     let silent = "eth_sendTransaction";
     let hanging = Promise.withResolvers<unknown>();
     let asked = Promise.withResolvers<void>();
@@ -224,9 +233,11 @@ describe("page: wallets", () => {
       asked = Promise.withResolvers();
       await ask.click();
       await asked.promise;
+      await isLocked(page, ["Question", "Kind of answer"], true);
       await leave.click();
       await said.waitFor();
       assert.equal(await ask.getAttribute("aria-disabled"), "false");
+      await isLocked(page, ["Question", "Kind of answer"], false);
       hanging.reject(failureOf(4001, "User denied"));
       hanging = Promise.withResolvers();
       await said.waitFor({ state: "detached" });
@@ -235,9 +246,17 @@ describe("page: wallets", () => {
     silent = "eth_sendTransaction";
     await page.goto(`${world.url}#/agents/2`);
     await page.getByRole("button", { name: "Unbond all" }).click();
+    await isLocked(page, ["Amount of TEST"], true);
     await leave.click();
     await said.waitFor();
     assert.equal(await page.getByRole("button", { name: "Unbond all" }).getAttribute("aria-disabled"), "false");
+    await isLocked(page, ["Amount of TEST"], false);
+    await page.goto(`${world.url}#/request/${world.chain.decisions.at(-1)?.attempt.request.id}`);
+    await page.getByRole("button", { name: /^Appeal for/ }).click();
+    await page.getByRole("button", { name: "Appealing…" }).waitFor();
+    await leave.click();
+    await said.waitFor();
+    assert.equal(await page.getByRole("button", { name: /^Appeal for/ }).getAttribute("aria-disabled"), "false");
   });
 
   it("takes no nonsense for a transaction or a chain", async (context) => {

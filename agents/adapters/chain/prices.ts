@@ -1,4 +1,4 @@
-import { decisionOracleAbi, settlementAbi } from "@conclave/contracts/abi";
+import { agentRegistryAbi, decisionOracleAbi, settlementAbi } from "@conclave/contracts/abi";
 import { LAYOUTS } from "../../core/encoding/layouts.ts";
 import { packTerms, unpackWord } from "../../core/encoding/words.ts";
 import type { Address, Request, Round, Terms } from "../../core/types.ts";
@@ -64,6 +64,15 @@ export async function readQuote(connection: Connection, terms: Terms, signal?: A
   return connection.call("Read the price of the request", signal, (client) =>
     client.readContract({ address: connection.domain.oracle, abi: decisionOracleAbi, functionName: "quote", args }),
   );
+}
+
+/** Returns how many agents can be drawn in the running epoch. */
+export async function readDrawableAgents(connection: Connection, signal?: AbortSignal): Promise<number> {
+  const registry = { address: connection.registry, abi: agentRegistryAbi } as const;
+  const drawable = await connection.call("Count the agents that can be drawn", signal, (client) =>
+    client.readContract({ ...registry, functionName: "drawableCount" }),
+  );
+  return Number(drawable);
 }
 
 /** As in contracts/types/Limits.sol. */

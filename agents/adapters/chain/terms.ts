@@ -16,7 +16,7 @@ import { isConsumedCall } from "./evidence.ts";
 import { readOutcome, type ProvenOutcome } from "./outcome.ts";
 import { overturnCall, overturnGas } from "./overturn.ts";
 import { readToken, type Token } from "./token-unit.ts";
-import { readAppealUnit, readBond, readQuote } from "./prices.ts";
+import { readAppealUnit, readBond, readDrawableAgents, readQuote } from "./prices.ts";
 
 /** What the contracts fix for everybody, and what accounts hold. */
 export interface ChainTerms {
@@ -100,20 +100,19 @@ export async function readChainTerms(options: ChainOptions, signal?: AbortSignal
 export async function readTerms(connection: Connection, signal?: AbortSignal): Promise<ChainTerms> {
   const registry = { address: connection.registry, abi: agentRegistryAbi } as const;
   const oracle = { address: connection.domain.oracle, abi: decisionOracleAbi } as const;
-  const [stake, fee, minStake, maxStake, delay, drawable, slasher] = await connection.call(
-    "Read the terms of the contracts",
-    signal,
-    (client) =>
+  const [[stake, fee, minStake, maxStake, delay, slasher], drawableAgents] = await Promise.all([
+    connection.call("Read the terms of the contracts", signal, (client) =>
       Promise.all([
         client.readContract({ ...registry, functionName: "stakeToken" }),
         client.readContract({ ...oracle, functionName: "feeToken" }),
         client.readContract({ ...registry, functionName: "minStake" }),
         client.readContract({ ...registry, functionName: "maxStake" }),
         client.readContract({ ...registry, functionName: "unbondingDelay" }),
-        client.readContract({ ...registry, functionName: "drawableCount" }),
         client.readContract({ ...registry, functionName: "slasher" }),
       ]),
-  );
+    ),
+    readDrawableAgents(connection, signal),
+  ]);
   const stakeToken = await readToken(connection, lower(stake), signal);
   const feeToken = lower(fee) === stakeToken.address ? stakeToken : await readToken(connection, lower(fee), signal);
   return {
@@ -122,7 +121,7 @@ export async function readTerms(connection: Connection, signal?: AbortSignal): P
     minStake,
     maxStake,
     unbondingDelaySeconds: delay,
-    drawableAgents: Number(drawable),
+    drawableAgents,
     seedWindow: (ended) => readSeedWindow(connection, ended),
     holdings: async (account, ended) => {
       const [coin, stakeHeld, token, native] = await connection.call(`Read what ${account} holds`, ended, (client) =>

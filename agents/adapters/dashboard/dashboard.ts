@@ -29,7 +29,8 @@ export interface DashboardServerOptions {
 }
 
 /** The gateways, and the live streams, that the dashboard takes: those of dashboard/src/settings/settings.ts. */
-export const MOST_URLS = 8;
+export const MOST_GATEWAYS = 8;
+export const MOST_LIVE = 64;
 const MAX_FILES = 1_000;
 const MAX_BYTES = 64_000_000;
 const INDEX = "index.html";

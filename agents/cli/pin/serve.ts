@@ -3,7 +3,13 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { openFolderReader } from "../../adapters/ipfs/folder-content-store.ts";
 import { startGateway } from "../../adapters/ipfs/gateway.ts";
-import { MOST_URLS, readDashboard, startDashboardServer, type Dashboard } from "../../adapters/dashboard/dashboard.ts";
+import {
+  MOST_GATEWAYS,
+  MOST_LIVE,
+  readDashboard,
+  startDashboardServer,
+  type Dashboard,
+} from "../../adapters/dashboard/dashboard.ts";
 import { isLoopback, type HttpServer } from "../../adapters/http-server.ts";
 import { parseFolder, parseListen, parseUrl, type ListenPlace } from "../shared/arguments.ts";
 import { chainFlags, findChainConfig, findPlace, type ChainFlags } from "../shared/chain-source.ts";
@@ -125,10 +131,10 @@ async function dashboardOf(
   const live = (flags.live ?? []).map((url) =>
     parseUrl(url, "--live", "an agent's live stream", "https://agent.example"),
   );
-  const room = isKept ? MOST_URLS - 1 : MOST_URLS;
+  const room = isKept ? MOST_GATEWAYS - 1 : MOST_GATEWAYS;
   if (others.length > room) tell(`the dashboard asks only the first ${room} of these ${others.length} gateways`);
-  if (live.length > MOST_URLS)
-    tell(`the dashboard asks only the first ${MOST_URLS} of these ${live.length} live streams`);
+  if (live.length > MOST_LIVE)
+    tell(`the dashboard asks only the first ${MOST_LIVE} of these ${live.length} live streams`);
   const subgraph = await findEndpoint(flags, host);
   const path = folder === true ? DASHBOARD : resolve(host.cwd, parseFolder(folder, "--ui"));
   const config = (name: string): object => ({
@@ -138,7 +144,7 @@ async function dashboardOf(
     registry,
     deploymentBlock,
     gateways: [...(isKept ? [`http://${name}`] : []), ...others.slice(0, room)],
-    live: live.slice(0, MOST_URLS),
+    live: live.slice(0, MOST_LIVE),
     ...(subgraph === null ? {} : { subgraphUrl: subgraph.url }),
   });
   return readDashboard(path, { config, isLocal: isLoopback(place.host) });

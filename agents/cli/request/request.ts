@@ -2,7 +2,7 @@ import { createOperatorActions } from "../../adapters/chain/operator.ts";
 import { readChainTerms, type ChainTerms } from "../../adapters/chain/terms.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
-import { seatsOfAll } from "../../core/request/rounds.ts";
+import { agentsNeeded } from "../../core/request/rounds.ts";
 import { sampleAttempt } from "../../core/request/refusal.ts";
 import type { Terms } from "../../core/types.ts";
 import { accountFlags, openAccount, requireFunds, type AccountFlags } from "../shared/account.ts";
@@ -169,9 +169,9 @@ function requireOneToken({ security }: Terms, { feeToken, stakeToken }: ChainTer
   );
 }
 
-/** Refuses what the oracle would refuse with TooFewAgents: the first committee and those of all appeals need agents of their own. */
+/** Refuses what the oracle would refuse with TooFewAgents. */
 function requireAgents(terms: Terms, { drawableAgents }: ChainTerms): void {
-  const seats = seatsOfAll({ ...terms, retries: 0 });
+  const seats = agentsNeeded(terms);
   if (drawableAgents >= seats) return;
   throw new ConclaveError(
     "TERMS_INVALID",

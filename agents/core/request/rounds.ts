@@ -35,6 +35,11 @@ export function seatsOfAll({
   return sizes.reduce((sum, size) => sum + size, 0) + retries * committeeSizeAfter(committeeSize, appeals);
 }
 
+/** SE2: agents that can be drawn, without whom the oracle refuses a request: the first committee and those of all appeals need agents of their own. */
+export function agentsNeeded({ committeeSize, appeals }: Pick<Terms, "committeeSize" | "appeals">): number {
+  return seatsOfAll({ committeeSize, appeals, retries: 0 });
+}
+
 /**
  * SE3: the rounds whose agents a committee leaves out as long as others of their weight are there: the last round of each smaller size. As
  * contracts/libraries/HistoryLib.sol has it.

@@ -78,39 +78,41 @@ function Staked({ agentId, account: { address }, terms }: Props): ReactElement {
   const { position, rewards, holdings, now } = own.data;
   const { decimals, symbol } = terms.stakeToken;
   return (
-    <>
-      <Standing position={position} rewards={rewards} terms={terms} now={now} />
-      <Delegate
-        key={`delegate ${done.count}`}
-        terms={terms}
-        held={holdings.stakeToken}
-        isBusy={doing.isSending}
-        onDelegate={(value) =>
-          doing.send({
-            act: (actions) => actions.bond(agentId, value),
-            done: `You delegated ${exact(value, decimals, symbol)}.`,
-          })
-        }
-      />
-      <Actions
-        own={own.data}
-        agentId={agentId}
-        address={address}
-        terms={terms}
-        isBusy={doing.isSending}
-        send={doing.send}
-      />
+    <div className="stack beside">
+      <div className="stack">
+        <Standing position={position} rewards={rewards} terms={terms} now={now} />
+        <Delegate
+          key={`delegate ${done.count}`}
+          terms={terms}
+          held={holdings.stakeToken}
+          isBusy={doing.isSending}
+          onDelegate={(value) =>
+            doing.send({
+              act: (actions) => actions.bond(agentId, value),
+              done: `You delegated ${exact(value, decimals, symbol)}.`,
+            })
+          }
+        />
+        <Actions
+          own={own.data}
+          agentId={agentId}
+          address={address}
+          terms={terms}
+          isBusy={doing.isSending}
+          send={doing.send}
+        />
+        <p role="status">
+          {doing.isSending
+            ? "Waiting for the wallet and the chain…"
+            : done.says === UNBONDS && isWithdrawable(position, now)
+              ? "It has unbonded: withdraw it."
+              : done.says}
+        </p>
+        <GiveUp sending={doing} />
+        <SendTrouble error={doing.error} />
+      </div>
       <Notes own={own.data} terms={terms} />
-      <p role="status">
-        {doing.isSending
-          ? "Waiting for the wallet and the chain…"
-          : done.says === UNBONDS && isWithdrawable(position, now)
-            ? "It has unbonded: withdraw it."
-            : done.says}
-      </p>
-      <GiveUp sending={doing} />
-      <SendTrouble error={doing.error} />
-    </>
+    </div>
   );
 }
 
@@ -186,7 +188,7 @@ function Actions({ own, agentId, address, terms, isBusy, send }: ActionsProps): 
 function Notes({ own: { position, now }, terms }: Pick<ActionsProps, "own" | "terms">): ReactElement {
   const { decimals, symbol } = terms.stakeToken;
   return (
-    <>
+    <div className="stack">
       <p className="soft small">
         Stake for an agent joins for 14 days first. Then it earns once you start it here; what you delegate, unbond or
         claim after that starts it, too.
@@ -204,7 +206,7 @@ function Notes({ own: { position, now }, terms }: Pick<ActionsProps, "own" | "te
           </>
         )}
       </p>
-    </>
+    </div>
   );
 }
 
@@ -321,15 +323,17 @@ function Delegate({ terms, held, isBusy, onDelegate }: DelegateProps): ReactElem
           : null;
   return (
     <div className="row end">
-      <Field
-        name="amount"
-        label={`Amount of ${symbol}`}
-        inputMode="decimal"
-        value={text}
-        onChange={setText}
-        problem={problem}
-        hint={`You hold ${amount(held, decimals, symbol)}.`}
-      />
+      <fieldset disabled={isBusy}>
+        <Field
+          name="amount"
+          label={`Amount of ${symbol}`}
+          inputMode="decimal"
+          value={text}
+          onChange={setText}
+          problem={problem}
+          hint={`You hold ${amount(held, decimals, symbol)}.`}
+        />
+      </fieldset>
       <button
         type="button"
         className="primary"

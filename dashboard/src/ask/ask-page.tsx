@@ -1,5 +1,5 @@
 import { skipToken, useQuery, useQueryClient, type UseQueryResult } from "@tanstack/react-query";
-import { useDeferredValue, useEffect, useState, type ReactElement, type SubmitEvent } from "react";
+import { useDeferredValue, useEffect, useState, type ReactElement, type ReactNode, type SubmitEvent } from "react";
 import { useLocation } from "wouter";
 import type { Asked, AskedTerms, Quote } from "../../../sdk/src/index.ts";
 import type { Settings } from "../settings/settings.ts";
@@ -7,7 +7,7 @@ import { Field } from "../shared/field.tsx";
 import { lockedWhile } from "../shared/focus.ts";
 import { price } from "../shared/format.ts";
 import { NodeAway } from "../shared/node-away.tsx";
-import { Trouble } from "../shared/trouble.tsx";
+import { Trouble, retryMs } from "../shared/trouble.tsx";
 import { GiveUp } from "../wallet/give-up.tsx";
 import { leaveSending, useSending } from "../wallet/use-sending.ts";
 import { WalletList } from "../wallet/wallet-menu.tsx";
@@ -16,7 +16,7 @@ import { useDashboard } from "../dashboard.tsx";
 import { DraftFields, problemOf } from "./ask-fields.tsx";
 import { keepCursor } from "./asked.ts";
 import { keepDraft, keptDraft, withoutSent } from "./draft.ts";
-import { KINDS, LABELS, questionFlaw, sourcesIn, termsIn, type Draft } from "./question.ts";
+import { agentsFlaw, KINDS, LABELS, questionFlaw, sourcesIn, termsIn, type Draft } from "./question.ts";
 import { askKept, sentTo } from "./sent.ts";
 import { solidityFor, typescriptFor } from "./snippets.ts";
 import { Waiting } from "./waiting.tsx";
@@ -64,7 +64,8 @@ function AskForm({ onAsked, onFailed }: FormProps): ReactElement {
   // Not for each key that is pressed.
   const priced = useDeferredValue(draft);
   const quote = useQuote(priced);
-  const fee = priced === draft && !quote.isPlaceholderData ? quote.data?.fee : undefined;
+  const quoted = quote.isPlaceholderData ? undefined : quote.data;
+  const fee = priced === draft ? quoted?.fee : undefined;
   const ask = useSending({
     what: sendingTo(settings),
     mutationFn: async (asked: AskedTerms) =>
@@ -84,52 +85,78 @@ function AskForm({ onAsked, onFailed }: FormProps): ReactElement {
   };
   useEffect(() => keepDraft(draft), [draft]);
   const untold = questionFlaw(draft);
+  const lack = terms === null || quoted === undefined ? null : agentsFlaw(quoted);
+  const ready = terms !== null && fee !== undefined && untold === null && lack === null ? { ...terms, fee } : null;
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
     // What is paid is what was shown.
-    if (terms !== null && fee !== undefined && untold === null) ask.send({ ...terms, fee });
+    if (ready !== null) ask.send(ready);
   };
-  const shownFlaw = flaw ?? (isTouched ? untold : null);
+  const shownFlaw = flaw ?? lack ?? (isTouched ? untold : null);
   return (
-    <form className="narrow stack" onSubmit={submit} noValidate>
+    <form className="stack" onSubmit={submit} noValidate>
       <h1>Ask</h1>
-      <Field
-        name="question"
-        label={LABELS.question}
-        lines={4}
-        value={draft.question}
-        onChange={(question) => change({ question })}
-        hint={KINDS[draft.kind].hint}
-        problem={problemOf(isTouched ? untold : null, "question")}
-      />
-      <DraftFields draft={draft} change={change} flaw={shownFlaw} />
+      <div className="stack beside">
+        <Typed isLocked={ask.isSending}>
+          <Field
+            name="question"
+            label={LABELS.question}
+            lines={4}
+            value={draft.question}
+            onChange={(question) => change({ question })}
+            hint={KINDS[draft.kind].hint}
+            problem={problemOf(isTouched ? untold : null, "question")}
+          />
+          <DraftFields draft={draft} change={change} flaw={shownFlaw} />
+        </Typed>
+        <div className="stack">
+          {terms !== null && lack === null && <Price quote={quote} seats={Number(draft.committeeSize)} />}
+          {shownFlaw !== null && (
+            <p className="problem" role="status">
+              It cannot be asked yet. {LABELS[shownFlaw.field]}: {shownFlaw.problem}
+            </p>
+          )}
+          <Payer isReady={ready !== null} isSending={ask.isSending} />
+          <GiveUp
+            sending={{
+              ...ask,
+              leave: () => {
+                ask.leave();
+                // Once it is sent, the view of what is sent says so.
+                onFailed();
+              },
+            }}
+          />
+          {ask.isSending && <NodeAway />}
+          <SendTrouble error={ask.error} />
+        </div>
+        {terms !== null && <Programs question={draft.question} sources={sources} terms={terms} />}
+      </div>
+    </form>
+  );
+}
+
+interface TypedProps {
+  /** What is signed is what is shown: nobody changes it while the wallet asks. */
+  readonly isLocked: boolean;
+  readonly children: ReactNode;
+}
+
+/** What is typed, and what its answers are worth in a local world. */
+function Typed({ isLocked, children }: TypedProps): ReactElement {
+  const { settings } = useDashboard();
+  return (
+    <div className="stack">
+      <fieldset className="stack" disabled={isLocked}>
+        {children}
+      </fieldset>
       {settings.burnerKey !== null && (
         <p className="soft small">
           This is a local world for trials. Unless you gave its agents another model, all of them have the repository’s
           small one, which knows six families of toy questions: its answers to others mean nothing.
         </p>
       )}
-      {terms !== null && <Price quote={quote} />}
-      {shownFlaw !== null && (
-        <p className="problem" role="status">
-          It cannot be asked yet. {LABELS[shownFlaw.field]}: {shownFlaw.problem}
-        </p>
-      )}
-      <Payer isReady={terms !== null && fee !== undefined && untold === null} isSending={ask.isSending} />
-      <GiveUp
-        sending={{
-          ...ask,
-          leave: () => {
-            ask.leave();
-            // Once it is sent, the view of what is sent says so.
-            onFailed();
-          },
-        }}
-      />
-      {ask.isSending && <NodeAway />}
-      <SendTrouble error={ask.error} />
-      {terms !== null && <Programs question={draft.question} sources={sources} terms={terms} />}
-    </form>
+    </div>
   );
 }
 
@@ -153,6 +180,9 @@ function Payer({ isReady, isSending }: { readonly isReady: boolean; readonly isS
   );
 }
 
+/** Time between two looks whether enough agents can be drawn: an epoch brings others. */
+const AGENTS_MS = 10_000;
+
 /** Asks what the question costs. */
 function useQuote(draft: Draft): UseQueryResult<Quote> {
   const { conclave, settings } = useDashboard();
@@ -162,11 +192,21 @@ function useQuote(draft: Draft): UseQueryResult<Quote> {
     queryKey: ["quote", settings, key],
     queryFn: terms === null ? skipToken : ({ signal }) => conclave.quote(terms, signal),
     placeholderData: (before) => before,
+    refetchInterval: ({ state: { data, error } }) =>
+      data !== undefined && agentsFlaw(data) !== null ? AGENTS_MS : retryMs(error),
   });
 }
 
+interface PriceProps {
+  readonly quote: UseQueryResult<Quote>;
+  readonly seats: number;
+}
+
+/** The largest committee that docs/asking.md advises for what hangs on an answer. */
+const MANY_SEATS = 13;
+
 /** What the question costs, before anything is paid. */
-function Price({ quote }: { readonly quote: UseQueryResult<Quote> }): ReactElement {
+function Price({ quote, seats }: PriceProps): ReactElement {
   return (
     <section className="card stack" aria-label="Price" aria-live="polite">
       {quote.error !== null && <Trouble error={quote.error} onRetry={() => void quote.refetch()} />}
@@ -176,6 +216,11 @@ function Price({ quote }: { readonly quote: UseQueryResult<Quote> }): ReactEleme
           <strong className="number price">
             {quote.data === undefined ? "…" : price(quote.data.fee, quote.data.decimals, quote.data.symbol)}
           </strong>
+        </p>
+      )}
+      {seats > MANY_SEATS && (
+        <p className="small">
+          {seats} seats are many: each of them is paid, and they take longer, since they wait for one another.
         </p>
       )}
       <p className="soft small">

@@ -3,6 +3,7 @@ import {
   termsProblem,
   type AskedTerms,
   type ProtocolId,
+  type Quote,
   type TermWords,
 } from "../../../sdk/src/index.ts";
 import { questionWith, sourcesProblem } from "../../../sdk/src/sources.ts";
@@ -128,6 +129,13 @@ export function questionFlaw(draft: Pick<Draft, "question" | "sources">): Flaw |
   // The sources are a part of it.
   const long = questionProblem(questionWith(question, sources));
   return long === null ? null : { field, problem: String(long.data["way"]) };
+}
+
+/** Returns what is wrong where too few agents can be drawn now: the contract refuses that (SE2); null if enough can. */
+export function agentsFlaw({ agentsNeeded, drawableAgents }: Quote): Flaw | null {
+  if (drawableAgents >= agentsNeeded) return null;
+  const problem = `${agentsNeeded} agents are needed, those of all appeals included, and ${drawableAgents} can be drawn now; take fewer seats or appeals, or wait for more agents`;
+  return { field: "committeeSize", problem };
 }
 
 type Read = { readonly terms: AskedTerms; readonly flaw: null } | { readonly terms: null; readonly flaw: Flaw };

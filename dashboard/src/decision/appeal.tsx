@@ -4,6 +4,7 @@ import type { RequestUpdate } from "../../../sdk/src/index.ts";
 import { lockedWhile } from "../shared/focus.ts";
 import { price } from "../shared/format.ts";
 import { Trouble } from "../shared/trouble.tsx";
+import { GiveUp } from "../wallet/give-up.tsx";
 import { useSending } from "../wallet/use-sending.ts";
 import { SendTrouble } from "../wallet/wrong-chain.tsx";
 import { useDashboard } from "../dashboard.tsx";
@@ -44,6 +45,7 @@ export function Appeal({ requestId, terms, attempt }: Props): ReactElement | nul
         </button>
         {account === null && <span className="soft small">Connect a wallet to appeal.</span>}
       </div>
+      <GiveUp sending={appeal} />
       <SendTrouble error={appeal.error} />
     </div>
   );

@@ -102,7 +102,8 @@ function endText({ block, time: expected }: SeedEnd, deadline: number): string {
 
 function statusOf(state: LiveState | null, streams: number): string {
   if (streams === 0) return "What they say can be read once their decision is on the chain.";
-  if (state === null) return "Looking for an agent of this committee that lets others watch…";
+  if (state === null)
+    return `Looking for an agent of this committee that lets others watch, among ${plural(streams, "live stream")}…`;
   if (state.stream === null)
     return state.certified === null
       ? "The live stream has ended; the dashboard looks for another one."

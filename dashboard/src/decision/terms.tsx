@@ -1,9 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactElement, ReactNode } from "react";
 import { formatUnits } from "viem";
-import { PROTOCOL_CODES, type RequestUpdate } from "../../../sdk/src/index.ts";
+import type { RequestUpdate } from "../../../sdk/src/index.ts";
 import { CHOICES, hasOptions, KINDS, LABELS } from "../ask/question.ts";
-import { exact, plural, seconds, shortHex } from "../shared/format.ts";
+import { exact, plural, protocolName, seconds, shortHex } from "../shared/format.ts";
 import { useDashboard } from "../dashboard.tsx";
 
 type Terms = RequestUpdate["request"]["terms"];
@@ -74,8 +74,4 @@ function Fact({ name, children }: { readonly name: string; readonly children: Re
       <dd>{children}</dd>
     </div>
   );
-}
-
-function protocolName(code: number): string {
-  return Object.entries(PROTOCOL_CODES).find(([, one]) => one === code)?.[0] ?? `protocol ${code}`;
 }

@@ -1,7 +1,7 @@
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useLayoutEffect, useRef, type ReactElement } from "react";
 import { Link } from "wouter";
-import { answerText, percent, shortId, statusText, time } from "../shared/format.ts";
+import { answerText, percent, protocolName, shortId, statusText, time } from "../shared/format.ts";
 import { Quoted } from "../shared/quoted.tsx";
 import type { PastRequest } from "../shared/types.ts";
 
@@ -78,6 +78,7 @@ function Row({ request }: { readonly request: PastRequest }): ReactElement {
       <span className="meta">
         <span className="number">{shortId(requestId)}</span>
         <time dateTime={new Date(request.time * 1_000).toISOString()}>{time(request.time)}</time>
+        <span>{protocolName(request.protocol)}</span>
       </span>
       <span className={`answer is-${status}`}>
         {decision === null ? statusText(status) : <Quoted text={answerText(decision)} most={48} />}

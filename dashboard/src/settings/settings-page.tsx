@@ -38,51 +38,18 @@ export function SettingsPage({ found, onSave, onForget }: Props): ReactElement {
       lead(event.currentTarget, error.field);
     }
   };
-  const fieldOf = (name: keyof typeof LABELS) => ({
+  const fieldOf: FieldsProps["fieldOf"] = (name) => ({
     name,
     label: LABELS[name],
     problem: failure?.field === name ? `${LABELS[name].replace(/ \(.*/, "")}: ${failure.problem}` : null,
   });
 
   return (
-    <form className="narrow stack" onSubmit={submit} noValidate>
+    <form className="stack" onSubmit={submit} noValidate>
       <h1>Settings</h1>
       <p className="soft">{ORIGINS[found.source]}</p>
       {problem !== null && <p role="alert">{problem}</p>}
-      <Field {...fieldOf("rpcUrl")} value={shown.rpcUrl} type="url" />
-      <Field {...fieldOf("chainId")} value={shown.chainId} inputMode="numeric" />
-      <Field {...fieldOf("oracle")} value={shown.oracle} mono />
-      <Field {...fieldOf("registry")} value={shown.registry} mono />
-      <Field
-        {...fieldOf("deploymentBlock")}
-        hint="Searches begin here. 0 works, and is slow on a long chain."
-        value={shown.deploymentBlock ?? "0"}
-        inputMode="numeric"
-      />
-      <Field
-        {...fieldOf("gateways")}
-        hint="An agent's, or any trustless gateway of IPFS. None is trusted: every hash is checked."
-        value={shown.gateways}
-        lines={3}
-      />
-      <Field
-        {...fieldOf("live")}
-        hint="To watch committees argue. An agent can leave out what a seat said, and cannot invent it."
-        value={shown.live}
-        lines={3}
-      />
-      <Field
-        {...fieldOf("subgraphUrl")}
-        hint="For the whole history. Without one it comes from the latest 50 000 blocks."
-        value={shown.subgraphUrl}
-        type="url"
-      />
-      <Field
-        {...fieldOf("burnerKey")}
-        hint="For a local chain only. Never a key that holds value."
-        value={shown.burnerKey}
-        mono
-      />
+      <Fields fieldOf={fieldOf} shown={shown} />
       {failure?.field === "storage" && (
         <p role="alert" className="trouble">
           {failure.problem}
@@ -99,6 +66,64 @@ export function SettingsPage({ found, onSave, onForget }: Props): ReactElement {
         )}
       </div>
     </form>
+  );
+}
+
+interface FieldsProps {
+  /** What every field has. */
+  readonly fieldOf: (name: keyof typeof LABELS) => {
+    readonly name: string;
+    readonly label: string;
+    readonly problem: string | null;
+  };
+  readonly shown: ReturnType<typeof textsOf>;
+}
+
+/** The chain and its contracts, and what else is asked. */
+function Fields({ fieldOf, shown }: FieldsProps): ReactElement {
+  return (
+    <>
+      <div className="stack halves">
+        <div className="stack">
+          <Field {...fieldOf("rpcUrl")} value={shown.rpcUrl} type="url" />
+          <Field {...fieldOf("chainId")} value={shown.chainId} inputMode="numeric" />
+          <Field {...fieldOf("oracle")} value={shown.oracle} mono />
+          <Field {...fieldOf("registry")} value={shown.registry} mono />
+          <Field
+            {...fieldOf("deploymentBlock")}
+            hint="Searches begin here. 0 works, and is slow on a long chain."
+            value={shown.deploymentBlock ?? "0"}
+            inputMode="numeric"
+          />
+        </div>
+        <div className="stack">
+          <Field
+            {...fieldOf("gateways")}
+            hint="An agent's, or any trustless gateway of IPFS. None is trusted: every hash is checked."
+            value={shown.gateways}
+            lines={3}
+          />
+          <Field
+            {...fieldOf("live")}
+            hint="To watch committees argue. An agent can leave out what a seat said, and cannot invent it."
+            value={shown.live}
+            lines={3}
+          />
+          <Field
+            {...fieldOf("subgraphUrl")}
+            hint="For the whole history. Without one it comes from the latest 50 000 blocks."
+            value={shown.subgraphUrl}
+            type="url"
+          />
+        </div>
+      </div>
+      <Field
+        {...fieldOf("burnerKey")}
+        hint="For a local chain only. Never a key that holds value."
+        value={shown.burnerKey}
+        mono
+      />
+    </>
   );
 }
 

@@ -30,8 +30,9 @@ export class SettingsError extends Error {
 
 /** Chains that only exist on one machine: their keys are worth nothing. */
 const LOCAL_CHAINS: ReadonlySet<number> = new Set([1_337, 31_337]);
-/** Gateways, and as many live streams. */
-export const MOST_URLS = 8;
+export const MOST_GATEWAYS = 8;
+/** One for each agent of the largest committee. They are asked one after the other, and one of them tells what all seats say. */
+export const MOST_LIVE = 64;
 const LONGEST_URL = 2_048;
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 const CHECKSUM = "a letter or digit is wrong, since its checksum is; copy it again, or give it in lower case";
@@ -54,8 +55,8 @@ export function parseSettings(value: unknown): Settings {
     oracle: address(given, "oracle"),
     registry: address(given, "registry"),
     deploymentBlock: given["deploymentBlock"] === undefined ? 0 : wholeNumber(given, "deploymentBlock", 0),
-    gateways: urlsIn(given, "gateways"),
-    live: urlsIn(given, "live"),
+    gateways: urlsIn(given, "gateways", MOST_GATEWAYS),
+    live: urlsIn(given, "live", MOST_LIVE),
     subgraphUrl: subgraph === null ? null : url(subgraph, "subgraphUrl"),
   };
   const burnerKey = optional(given["burnerKey"]);
@@ -69,10 +70,9 @@ export function parseSettings(value: unknown): Settings {
   return { ...settings, burnerKey: burnerKey as Settings["burnerKey"] };
 }
 
-function urlsIn(given: Readonly<Record<string, unknown>>, field: "gateways" | "live"): readonly string[] {
+function urlsIn(given: Readonly<Record<string, unknown>>, field: "gateways" | "live", most: number): readonly string[] {
   const list = given[field] ?? [];
-  if (!Array.isArray(list) || list.length > MOST_URLS)
-    throw new SettingsError(field, `give a list of at most ${MOST_URLS} URLs`);
+  if (!Array.isArray(list) || list.length > most) throw new SettingsError(field, `give a list of at most ${most} URLs`);
   return list.map((one: unknown) => url(one, field));
 }
 

@@ -1,4 +1,5 @@
 import { formatUnits } from "viem";
+import { PROTOCOL_CODES } from "../../../sdk/src/index.ts";
 import type { DecisionStatus } from "./types.ts";
 
 /** Plain words and aligned numbers for people. */
@@ -75,6 +76,11 @@ export function shortId(requestId: bigint): string {
   const subscription = (requestId >> 48n) & ((1n << 48n) - 1n);
   const number = requestId & ((1n << 48n) - 1n);
   return subscription === 0n ? `#${number}` : `#${subscription}.${number}`;
+}
+
+/** @param code of the chain, which may know more protocols than this page */
+export function protocolName(code: number): string {
+  return Object.entries(PROTOCOL_CODES).find(([, one]) => one === code)?.[0] ?? `protocol ${code}`;
 }
 
 /** A duration in each unit of which it has some. */

@@ -75,6 +75,8 @@ const LIVE: Kind = record(
 
 /** LV7: what a reader takes of one stream. */
 const MAX_STREAM_CHARACTERS = 33_554_432;
+/** A stream that has not begun to answer after so long is away: others of the list may sit on the committee. */
+const ANSWER_MS = 5_000;
 /** A stream shows a sign of life every ten seconds. */
 const SILENT_MS = 30_000;
 /** A stream that tells no message of a seat for so long yields to the next one: it may hide them. */
@@ -226,7 +228,7 @@ function latestBallot({ ballots }: Word): LiveBallot | null {
 
 /**
  * Yields the events of one stream as they come, from the one after the last that it told. A sign of life yields no event. Ends when the stream
- * ends, fails, is silent, or tells too much; one that has told too much is not asked again.
+ * ends, fails, does not answer, is silent, or tells too much; one that has told too much is not asked again.
  */
 async function* eventsOf(
   stream: string,
@@ -236,7 +238,7 @@ async function* eventsOf(
 ): AsyncGenerator<readonly LiveEvent[], void, void> {
   if (read.characters > MAX_STREAM_CHARACTERS) return;
   const leaving = new AbortController();
-  let timer = setTimeout(() => leaving.abort(), SILENT_MS);
+  let timer = setTimeout(() => leaving.abort(), ANSWER_MS);
   try {
     const query = read.last === null ? "" : `?after=${encodeURIComponent(read.last)}`;
     const response = await fetch(`${stream.replace(/\/$/, "")}/live/${place}${query}`, {
