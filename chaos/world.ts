@@ -10,6 +10,7 @@ import { revertName } from "../agents/adapters/chain/errors.ts";
 import { createOperatorActions } from "../agents/adapters/chain/operator.ts";
 import { createChainReader } from "../agents/adapters/chain/reader.ts";
 import { createTransactionReader } from "../agents/adapters/chain/transaction-reader.ts";
+import { messageOf } from "../agents/core/errors.ts";
 import { protocolById } from "../agents/core/protocols/index.ts";
 import { defaultTerms } from "../agents/core/request/terms.ts";
 import type { Address, RequestId } from "../agents/core/types.ts";
@@ -208,16 +209,21 @@ function createAsking(
   };
 }
 
-/** Asks, and again where too few agents are awake (SE20): who missed three seats has to wake itself, and the next epoch draws it again. */
+/**
+ * Asks, and again where too few agents are awake (SE20): who missed three seats has to wake itself, and the next epoch draws it again.
+ * Also where the base fee jumped since the transaction was priced.
+ */
 async function askOnceAwake<T>(ask: () => Promise<T>, skip: () => Promise<void>, signal: AbortSignal): Promise<T> {
   for (const end = performance.now() + WAKE_TIMEOUT_MS; ;) {
     try {
       return await ask();
     } catch (error) {
-      if (revertName(error) !== "TooFewAgents" || performance.now() > end) throw error;
+      const isAsleep = revertName(error) === "TooFewAgents";
+      const isDear = messageOf(error).includes("max fee per gas less than block base fee");
+      if (!(isAsleep || isDear) || performance.now() > end) throw error;
+      await sleep(WAKE_POLL_MS, undefined, { signal });
+      if (isAsleep) await skip();
     }
-    await sleep(WAKE_POLL_MS, undefined, { signal });
-    await skip();
   }
 }
 
