@@ -122,6 +122,7 @@ export async function createChaosAgent(plan: AgentPlan): Promise<ChaosAgent> {
     },
     equivocate() {
       isHostile = true;
+      lives++;
       child = startAgent({ ...agent, lies: true }, PASSWORD);
     },
     async disarm() {

@@ -89,14 +89,16 @@ export async function examine(
   }
   const { messages, doubles, broken } = await readSlots(copies, attempts);
   const culprits = equivocators.map((agent) => world.agents[agent]?.agentId);
-  for (const { requestId, seat, slot } of doubles.filter((one) => !culprits.includes(one.agentId)))
-    find("two signatures", `seat ${seat} of request ${requestId} signed two payloads in ${slot}`);
+  for (const { requestId, seat, agentId, slot } of doubles)
+    // Whoever equivocated is honest again when the last one is asked.
+    if (requestId === last.requestId || !culprits.includes(agentId))
+      find("two signatures", `seat ${seat} of request ${requestId} signed two payloads in ${slot}`);
   for (const what of broken) find("broken journal", what);
   if (decisions > 0 && messages === 0) find("two signatures", "no message was found, so nothing is shown");
   for (const what of await checkMoney(world, sharesOf, signal)) find("money", what);
   for (const [agent, stake] of (await stakesOf(world, signal)).entries()) {
     const isSlashed = stake < world.stake;
-    if (isSlashed && !world.guilty.has(agent))
+    if (isSlashed && !equivocators.includes(agent))
       find("slashed", `agent ${agent}, which is honest, has a stake of ${stake}`);
     if (!isSlashed && slashed.includes(agent))
       find("not slashed", `agent ${agent}, which equivocated, has all of its stake`);

@@ -5,7 +5,7 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import { isDeepStrictEqual } from "node:util";
 import { createRandom, type Random } from "../sim/random.ts";
 
-/** How bytes travel in one direction. */
+/** How bytes travel in one direction. What is still on its way when the sender closes the connection is lost. */
 export interface Wire {
   readonly delayMs: number;
   /** Infinity: as many as there are. */
@@ -110,7 +110,9 @@ function openPipe({ source, sink, wire, random }: PipeOptions): Pipe {
   /** When all that was sent so far is on the wire. */
   let freeAtMs = 0;
   const dueAt = (length: number): number => {
-    const { delayMs, bytesPerSecond, lossPercent } = wire() ?? GOOD_WIRE;
+    const now = wire();
+    if (now === null) return Infinity;
+    const { delayMs, bytesPerSecond, lossPercent } = now;
     freeAtMs = Math.max(performance.now(), freeAtMs) + (1_000 * length) / bytesPerSecond;
     let resends = 0;
     while (resends < MOST_RESENDS && random.below(100) < lossPercent) resends++;

@@ -93,7 +93,10 @@ async function main(argv: readonly string[]): Promise<number> {
       tell(
         `${played} of ${manifests.length}: ${examined.decisions} decisions, ${examined.messages} messages, ${examined.findings.length} findings`,
       );
-      if (examined.findings.length > 0 || played % WORLD_MANIFESTS === 0) {
+      // Whoever was slashed once cannot be again for a week.
+      const isChanged =
+        examined.findings.length > 0 || manifest.perturbations.some(({ kind }) => kind === "equivocate");
+      if (isChanged || played % WORLD_MANIFESTS === 0) {
         await world.close();
         world = null;
       }

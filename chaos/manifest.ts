@@ -107,29 +107,35 @@ const perturbationSchema = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("gas"), gwei: z.int().min(1).max(MOST_GWEI), ...when }),
 ]);
 
-const manifestSchema = z.strictObject({
-  /** Where it comes from, e.g. `seed 7`. */
-  name: z.string().regex(/^[\w -]{1,60}$/, "expected letters, digits, blanks and hyphens"),
-  requests: z
-    .array(
-      z
-        .strictObject({
-          protocol: z.enum(protocols.map(({ id }) => id)),
-          afterMs: when.afterMs,
-          /** True if the sum stands at a source, which each agent reads by itself. */
-          source: z.boolean().default(false),
-        })
-        .refine(({ protocol, source }) => !source || SOURCE_PROTOCOLS.includes(protocol), {
-          path: ["source"],
-          error: `expected a protocol that takes sources: ${SOURCE_PROTOCOLS.join(", ")}`,
-        }),
-    )
-    .min(1)
-    .max(16),
-  perturbations: z.array(perturbationSchema).max(32),
-  /** Agents that have to be slashed in the end. Whoever equivocates may be, and nobody else. */
-  slashed: z.array(agent).default([]),
-});
+const manifestSchema = z
+  .strictObject({
+    /** Where it comes from, e.g. `seed 7`. */
+    name: z.string().regex(/^[\w -]{1,60}$/, "expected letters, digits, blanks and hyphens"),
+    requests: z
+      .array(
+        z
+          .strictObject({
+            protocol: z.enum(protocols.map(({ id }) => id)),
+            afterMs: when.afterMs,
+            /** True if the sum stands at a source, which each agent reads by itself. */
+            source: z.boolean().default(false),
+          })
+          .refine(({ protocol, source }) => !source || SOURCE_PROTOCOLS.includes(protocol), {
+            path: ["source"],
+            error: `expected a protocol that takes sources: ${SOURCE_PROTOCOLS.join(", ")}`,
+          }),
+      )
+      .min(1)
+      .max(16),
+    perturbations: z.array(perturbationSchema).max(32),
+    /** Agents that have to be slashed in the end. Whoever equivocates may be, and nobody else. */
+    slashed: z.array(agent).default([]),
+  })
+  .refine(
+    ({ perturbations, slashed }) =>
+      slashed.every((one) => perturbations.some((other) => other.kind === "equivocate" && other.agent === one)),
+    { path: ["slashed"], error: "expected agents that equivocate" },
+  );
 
 export type Perturbation = z.infer<typeof perturbationSchema>;
 export type PerturbationKind = Perturbation["kind"];

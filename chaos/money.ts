@@ -41,7 +41,7 @@ async function differencesNow(
   const { deployment, asker, agents, chain, fee } = world;
   const { token, oracle, registry } = deployment;
   const client = createPublicClient({ transport: http(chain.rpcUrl) });
-  // All at one block, since agents may still settle.
+  // All but the stakes at one block, since agents may still settle.
   const blockNumber = await client.getBlockNumber();
   const balanceOf = (account: Address): Promise<bigint> =>
     client.readContract({ address: token, abi, functionName: "balanceOf", args: [account], blockNumber });

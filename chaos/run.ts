@@ -1,7 +1,8 @@
 // Runs one manifest in a world and examines what came of it.
-import { cp, mkdir, writeFile } from "node:fs/promises";
+import { cp, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { makeFolderOf } from "../agents/cli/shared/folder.ts";
 import { copyJournals } from "./journals.ts";
 import { examine, type Examination } from "./examine.ts";
 import { FINALITY_DEPTH, printManifest, type Manifest, type Perturbation } from "./manifest.ts";
@@ -29,7 +30,7 @@ export interface RunOptions {
 export async function runManifest(world: ChaosWorld, manifest: Manifest, options: RunOptions): Promise<Examination> {
   const { out, tell, signal } = options;
   const copies = join(out, "journals");
-  await mkdir(copies, { recursive: true });
+  await makeFolderOf("--out", copies);
   await writeFile(join(out, "manifest.yaml"), printManifest(manifest));
   const copying = new AbortController();
   const copied = copyJournals(world.agents, copies, COPY_MS, copying.signal);
@@ -43,7 +44,6 @@ export async function runManifest(world: ChaosWorld, manifest: Manifest, options
     // What fails on the way fails this run below, once everything is mended.
     asking.catch(() => undefined);
     const equivocators = agentsThat(manifest, ({ kind }) => kind === "equivocate");
-    for (const agent of equivocators) world.guilty.add(agent);
     await perturb(world, manifest.perturbations, tell, signal);
     const asked = await asking;
     tell("everything is mended");

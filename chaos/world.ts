@@ -51,8 +51,6 @@ export interface ChaosWorld {
   ask(protocol: string, hasSource?: boolean): Promise<Asked>;
   /** No request is being asked while it reorganizes. */
   readonly chainFaults: ChainFaults;
-  /** Agents that have equivocated at some time: only they may have been slashed. */
-  readonly guilty: Set<number>;
   /** Requests so far. */
   asked(): number;
   /** Stops everything; keeps the folder if it is told to. */
@@ -159,7 +157,6 @@ export async function startChaosWorld(
       stake: STAKE,
       fee: FEE,
       agents,
-      guilty: new Set(),
       links,
       ask: asking.ask,
       asked: asking.asked,

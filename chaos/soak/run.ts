@@ -1,7 +1,8 @@
 // Keeps requests open for as long as it is told, breaks a little, and looks at what the agents take.
-import { appendFile, mkdir, writeFile } from "node:fs/promises";
+import { appendFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { makeFolderOf } from "../../agents/cli/shared/folder.ts";
 import type { RequestStatus } from "../../agents/core/request/events.ts";
 import { protocols } from "../../agents/core/protocols/index.ts";
 import { examine, type Examination } from "../examine.ts";
@@ -49,7 +50,7 @@ const TELL_EACH = 25;
 export async function soak(world: ChaosWorld, plan: SoakPlan): Promise<Soaked> {
   const { minutes, seed, out, tell, signal } = plan;
   const copies = join(out, "journals");
-  await mkdir(copies, { recursive: true });
+  await makeFolderOf("--out", copies);
   const loadMs = minutes * 60_000;
   const perturbations = mildChaos(seed, loadMs);
   const watching = new AbortController();

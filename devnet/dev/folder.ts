@@ -1,6 +1,6 @@
 // The folder of `conclave dev --dir`: taken by one process, and keeping one world.
-import { existsSync, readFileSync } from "node:fs";
-import { readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { parseJson } from "../../agents/adapters/json.ts";
@@ -17,7 +17,7 @@ const LOCK_FILE = "dev.lock";
 const PROCESS_FILE = "dev.pid";
 /** All that a first start makes; an agent's data belongs to its process. */
 const MADE =
-  /^(?:(?:chain|world|deployment)\.json|dev\.(?:lock|pid)|password|asker\.json(?:\.[\w-]+\.tmp)?|agent-\d+(?:\/(?:conclave\.json|agent\.log|keystore\.json(?:\.[\w-]+\.tmp)?|data(?:\/.*)?))?)$/s;
+  /^(?:(?:chain|world|deployment)\.json|world\.json\.tmp|dev\.(?:lock|pid)|password|asker\.json(?:\.[\w-]+\.tmp)?|agent-\d+(?:\/(?:conclave\.json|agent\.log|keystore\.json(?:\.[\w-]+\.tmp)?|data(?:\/.*)?))?)$/s;
 
 /** What the world's file says once the first start is done. */
 const keptSchema = z.object({ agents: z.int().min(1).max(64), liar: z.boolean() });
@@ -37,17 +37,26 @@ export async function takeFolder(directory: string): Promise<() => Promise<void>
     throw invalid(directory, `it holds other files, such as ${names[0]}; name a new folder, or an empty one`);
   const processFile = join(directory, PROCESS_FILE);
   const release = lockFile(join(directory, LOCK_FILE), () => {
-    const owner = existsSync(processFile) ? readFileSync(processFile, "utf8") : "PID";
-    return invalid(
-      directory,
-      `another \`conclave dev\` runs there (process ${owner}); end it with \`kill ${owner}\`, or name another --dir`,
-    );
+    const owner = ownerIn(processFile);
+    const [who, way] = owner === null ? ["", "end it"] : [` (process ${owner})`, `end it with \`kill ${owner}\``];
+    return invalid(directory, `another \`conclave dev\` runs there${who}; ${way}, or name another --dir`);
   });
-  await writeFile(processFile, String(process.pid));
-  return async () => {
-    await rm(processFile, { force: true });
+  try {
+    writeFileSync(processFile, String(process.pid));
+  } catch (error) {
     release();
-  };
+    throw error;
+  }
+  return () => rm(processFile, { force: true }).finally(release);
+}
+
+/** Returns the process id in the file; null if it holds none. */
+function ownerIn(processFile: string): string | null {
+  try {
+    return /^\d+$/.exec(readFileSync(processFile, "utf8"))?.[0] ?? null;
+  } catch {
+    return null;
+  }
 }
 
 /** Reads what a directory keeps; null if it keeps nothing, or what a first start left that did not end. Throws CONFIG_INVALID. */
@@ -57,26 +66,40 @@ export async function readKept(directory: string): Promise<Kept | null> {
   if (begunSchema.safeParse(world).success || (world === null && begun.length === 0)) return null;
   const kept = keptSchema.safeParse(world).data;
   if (kept !== undefined && begun.length === 2) return kept;
-  throw invalid(
-    directory,
-    `it keeps no whole world: a file is gone or damaged; restore it, or remove the folder with \`rm -r ${word(directory)}\``,
-  );
+  const other = await foreignIn(directory);
+  const way =
+    other === undefined
+      ? `restore it, or remove the folder with \`rm -r ${word(directory)}\``
+      : `it holds other files, too, such as ${other}; name another --dir`;
+  throw invalid(directory, `it keeps no whole world: a file is gone or damaged; ${way}`);
 }
 
 /** Notes that a first start begins. Removes what an earlier one left that did not end, after it has said so. Throws CONFIG_INVALID. */
 export async function beginWorld(directory: string, progress: (line: string) => void): Promise<void> {
   if ((await readWorld(directory)) !== null) await removeBegun(directory, progress);
-  await writeFile(join(directory, WORLD_FILE), JSON.stringify({ isBegun: true }));
+  await writeWorld(directory, { isBegun: true });
 }
 
 /** Notes that the world is whole. */
 export async function keepWorld(directory: string, kept: Kept): Promise<void> {
-  await writeFile(join(directory, WORLD_FILE), `${JSON.stringify(kept)}\n`);
+  await writeWorld(directory, kept);
+}
+
+/** Writes it whole or not at all. */
+async function writeWorld(directory: string, world: object): Promise<void> {
+  const path = join(directory, WORLD_FILE);
+  await writeFile(`${path}.tmp`, `${JSON.stringify(world)}\n`);
+  await rename(`${path}.tmp`, path);
+}
+
+/** Returns a file of the folder that no first start made; undefined without one. */
+async function foreignIn(directory: string): Promise<string | undefined> {
+  const entries = await readdir(directory, { recursive: true });
+  return entries.find((path) => !MADE.test(path));
 }
 
 async function removeBegun(directory: string, progress: (line: string) => void): Promise<void> {
-  const entries = await readdir(directory, { recursive: true });
-  const other = entries.find((path) => !MADE.test(path));
+  const other = await foreignIn(directory);
   if (other !== undefined)
     throw invalid(
       directory,

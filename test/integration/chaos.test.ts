@@ -54,6 +54,10 @@ describe("a manifest of chaos", () => {
         "name: x\nrequests: [{ protocol: council, afterMs: 0, source: true }]\nperturbations: []\n",
         /requests\.0\.source: expected a protocol that takes sources: mbft/,
       ],
+      [
+        "name: x\nrequests: [{ protocol: mbft, afterMs: 0 }]\nperturbations: []\nslashed: [2]\n",
+        /slashed: expected agents that equivocate/,
+      ],
       ["name: ../x\nrequests: [{ protocol: mbft, afterMs: 0 }]\nperturbations: []\n", /name/],
     ] as const)
       assert.throws(() => parseManifest(text, "m.yaml"), { code: "USAGE", message: named });

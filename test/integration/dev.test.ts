@@ -277,6 +277,9 @@ describe("conclave dev refuses", () => {
     const message = await messageOf("--dir", folder);
     assert.match(message, /keeps no whole world: a file is gone or damaged; /);
     assert.ok(message.endsWith(`remove the folder with \`rm -r ${folder}\``), message);
+    await writeFile(join(folder, "thesis.txt"), "mine");
+    const other = (await readKept(folder).catch((error: Error) => error)) as Error;
+    assert.match(other.message, /other files, too, such as thesis\.txt; name another --dir$/);
     assert.ok(existsSync(join(folder, "chain.json")));
     await rm(folder, { recursive: true });
   });

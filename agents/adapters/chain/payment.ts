@@ -34,12 +34,6 @@ export async function pay(connection: Connection, sender: Sender, payment: Payme
     if (permit !== null && permitted !== null) return sender.send({ to: spender, data: permitted(permit), doing });
     const approval = encodeFunctionData({ abi: tokenAbi, functionName: "approve", args: [spender, amount] });
     await sender.send({ to: token, data: approval, doing: `Approve ${amount} of token ${token}` });
-    return sender.send({ to: spender, data: payment.plain, doing }).catch((error: unknown) => {
-      // The SDK's senders throw errors of another class.
-      if (error instanceof Error)
-        error.message += "; its tokens stay approved until they are taken, and a next try approves nothing again";
-      throw error;
-    });
   }
   return sender.send({ to: spender, data: payment.plain, doing });
 }

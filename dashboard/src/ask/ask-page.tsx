@@ -64,7 +64,7 @@ function AskForm({ onAsked, onFailed }: FormProps): ReactElement {
   // Not for each key that is pressed.
   const priced = useDeferredValue(draft);
   const quote = useQuote(priced);
-  const quoted = quote.isPlaceholderData ? undefined : quote.data;
+  const quoted = quote.isPlaceholderData || quote.error !== null ? undefined : quote.data;
   const fee = priced === draft ? quoted?.fee : undefined;
   const ask = useSending({
     what: sendingTo(settings),

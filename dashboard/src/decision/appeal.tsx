@@ -28,7 +28,7 @@ export function Appeal({ requestId, terms, attempt }: Props): ReactElement | nul
     },
   });
   const appeal = useSending({
-    what: ["appeal", settings, String(requestId)],
+    what: ["appeal", settings, String(requestId), attempt],
     mutationFn: (bond: bigint) => conclave.appeal(requestId, bond),
   });
   if (bondPrice.data === undefined) return bondPrice.error === null ? null : <Trouble error={bondPrice.error} />;

@@ -31,7 +31,7 @@ export class SettingsError extends Error {
 /** Chains that only exist on one machine: their keys are worth nothing. */
 const LOCAL_CHAINS: ReadonlySet<number> = new Set([1_337, 31_337]);
 export const MOST_GATEWAYS = 8;
-/** One for each agent of the largest committee. They are asked one after the other, and one of them tells what all seats say. */
+/** One for each agent of the largest committee. They are asked one after the other, and one of the committee tells what it heard of all seats. */
 export const MOST_LIVE = 64;
 const LONGEST_URL = 2_048;
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/;

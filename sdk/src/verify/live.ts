@@ -75,7 +75,7 @@ const LIVE: Kind = record(
 
 /** LV7: what a reader takes of one stream. */
 const MAX_STREAM_CHARACTERS = 33_554_432;
-/** A stream that has not begun to answer after so long is away: others of the list may sit on the committee. */
+/** A stream that has not begun to answer after so long yields to the next one, which may sit on the committee. */
 const ANSWER_MS = 5_000;
 /** A stream shows a sign of life every ten seconds. */
 const SILENT_MS = 30_000;
@@ -96,11 +96,12 @@ export async function* watchLive(asked: LiveRequest): AsyncGenerator<LiveState, 
   const domain = { chainId: deployment.chainId, oracle: lower(deployment.oracle) };
   const progress = new Map<string, StreamProgress>(streams.map((stream) => [stream, { last: null, characters: 0 }]));
   const heard = new Heard({ domain, request, attempt, committee }, protocol);
+  const answerMs = progress.size > 1 ? ANSWER_MS : SILENT_MS;
   for (let failures = 0; ;) {
     for (const [stream, read] of progress) {
       let isRead = false;
       let heardAt = Date.now();
-      for await (const events of eventsOf(stream, `${request.id}/${attempt}`, read, signal)) {
+      for await (const events of eventsOf(stream, `${request.id}/${attempt}`, read, answerMs, signal)) {
         const known = heard.count;
         for (const event of events) heard.take(stream, event);
         if (events.length > 0 || !isRead) yield heard.state(stream, true);
@@ -234,11 +235,16 @@ async function* eventsOf(
   stream: string,
   place: string,
   read: StreamProgress,
+  answerMs: number,
   signal: AbortSignal,
 ): AsyncGenerator<readonly LiveEvent[], void, void> {
   if (read.characters > MAX_STREAM_CHARACTERS) return;
   const leaving = new AbortController();
-  let timer = setTimeout(() => leaving.abort(), ANSWER_MS);
+  let timer = setTimeout(() => leaving.abort(), answerMs);
+  const isAlive = (): void => {
+    clearTimeout(timer);
+    timer = setTimeout(() => leaving.abort(), SILENT_MS);
+  };
   try {
     const query = read.last === null ? "" : `?after=${encodeURIComponent(read.last)}`;
     const response = await fetch(`${stream.replace(/\/$/, "")}/live/${place}${query}`, {
@@ -247,6 +253,7 @@ async function* eventsOf(
       referrerPolicy: "no-referrer",
     });
     if (response.status !== 200 || response.body === null) return;
+    isAlive();
     let events: LiveEvent[] = [];
     const parser = createParser({
       maxBufferSize: 2 * MAX_EVENT_CHARACTERS,
@@ -260,8 +267,7 @@ async function* eventsOf(
     for (;;) {
       const { value, done } = await reader.read();
       if (done) return;
-      clearTimeout(timer);
-      timer = setTimeout(() => leaving.abort(), SILENT_MS);
+      isAlive();
       read.characters += value.length;
       if (read.characters > MAX_STREAM_CHARACTERS) return;
       parser.feed(value);
