@@ -16,7 +16,7 @@ import { startChaosWorld, type ChaosWorld } from "./world.ts";
 const EXIT_FOUND = 1;
 const MOST_MANIFESTS = 10_000;
 /** Manifests of one world at most: anvil needs longer for a block the more blocks there are, and agents' disks get full. */
-const WORLD_MANIFESTS = 25;
+const WORLD_MANIFESTS = 12;
 const MOST_SEED = 2 ** 31;
 
 interface Flags {

@@ -35,6 +35,7 @@ export async function runManifest(world: ChaosWorld, manifest: Manifest, options
   const copying = new AbortController();
   const copied = copyJournals(world.agents, copies, COPY_MS, copying.signal);
   try {
+    await world.nextEpoch();
     const asking = Promise.all(
       manifest.requests.map(async ({ protocol, afterMs, source }) => {
         await sleep(afterMs, undefined, { signal });

@@ -51,6 +51,8 @@ export interface ChaosWorld {
   ask(protocol: string, hasSource?: boolean): Promise<Asked>;
   /** No request is being asked while it reorganizes. */
   readonly chainFaults: ChainFaults;
+  /** Mines up to the next epoch, so that committees are drawn from those who are awake now for as long as a manifest takes. */
+  nextEpoch(): Promise<void>;
   /** Requests so far. */
   asked(): number;
   /** Stops everything; keeps the folder if it is told to. */
@@ -93,7 +95,7 @@ const WAKE_TIMEOUT_MS = 600_000;
 const WAKE_POLL_MS = 1_000;
 const START_TIMEOUT_MS = 600_000;
 
-/** Starts a world; its agents serve and know each other when this resolves. Rejects as soon as the signal aborts. */
+/** Starts a world; its agents serve and have reached each other when this resolves. Rejects as soon as the signal aborts. */
 export async function startChaosWorld(
   plan: WorldPlan,
   tell: (line: string) => void,
@@ -146,7 +148,11 @@ export async function startChaosWorld(
     await chain.nextEpoch(EPOCH_BLOCKS);
     const faults = createChainFaults(chain.rpcUrl, asker);
     closers.push(async () => faults.close());
-    const asking = createAsking(actions, chain, plan, signal);
+    const asking = createAsking({ actions, reader, chain }, plan, signal);
+    tell("asks a first question, which shows that the agents reach each other");
+    const { requestId } = await asking.ask("mbft");
+    const isOpen = async (): Promise<boolean> => (await reader.requestState(requestId, signal)).status === "requested";
+    await until(async () => !(await isOpen()), "decision of the first question", signal);
     return {
       directory,
       chain,
@@ -161,6 +167,7 @@ export async function startChaosWorld(
       ask: asking.ask,
       asked: asking.asked,
       chainFaults: { ...faults, reorganize: (blocks, kept) => asking.inOrder(() => faults.reorganize(blocks, kept)) },
+      nextEpoch: () => chain.nextEpoch(EPOCH_BLOCKS),
       close,
     };
   } catch (error) {
@@ -174,13 +181,25 @@ interface Asking extends Pick<ChaosWorld, "ask" | "asked"> {
   inOrder<Result>(action: () => Promise<Result>): Promise<Result>;
 }
 
+interface AskingPorts {
+  readonly actions: Pick<OperatorActions, "request">;
+  readonly reader: ChainReader;
+  readonly chain: LocalChain;
+}
+
 /** Asks one request after the other: each approves its own fee. */
 function createAsking(
-  actions: Pick<OperatorActions, "request">,
-  chain: LocalChain,
+  { actions, reader, chain }: AskingPorts,
   { seats, skipsBlocks }: WorldPlan,
   signal: AbortSignal,
 ): Asking {
+  const isAnyAsleep = async (): Promise<boolean> => (await reader.agents(signal)).some(({ asleep }) => asleep);
+  /** Where every agent has a seat nobody may sleep: if the next epoch begins before the draw, it lacks who sleeps now. */
+  const awake = async (): Promise<void> => {
+    if (seats < AGENTS || !(await isAnyAsleep())) return;
+    await until(async () => !(await isAnyAsleep()), "agent that is awake", signal);
+    await skip();
+  };
   const skip = async (): Promise<void> => (skipsBlocks ? chain.nextEpoch(EPOCH_BLOCKS) : undefined);
   let asked = 0;
   let last: Promise<unknown> = Promise.resolve();
@@ -195,6 +214,7 @@ function createAsking(
     const terms = defaultTerms({ fee: FEE, kind: "number", protocol: code, committeeSize: seats, retries: 1 });
     const [a, b] = [11 + (asked % 83), 20 + ((7 * asked) % 71)];
     const question = questionOf(a, b) + (hasSource ? `\nsource: ${sourceOf(a, b)}` : "");
+    await awake();
     const { requestId } = await askOnceAwake(() => actions.request(terms, question), skip, signal);
     asked++;
     return { requestId, protocol, truth: String(a + b), hasSource };
@@ -234,7 +254,7 @@ async function rejectedBy(signal: AbortSignal): Promise<never> {
 async function until(holds: () => Promise<boolean>, what: string, signal: AbortSignal): Promise<void> {
   const end = performance.now() + START_TIMEOUT_MS;
   while (!(await holds())) {
-    if (performance.now() > end) throw new Error(`Start the world: no ${what} after ${START_TIMEOUT_MS / 1000} s`);
+    if (performance.now() > end) throw new Error(`Wait for the world: no ${what} after ${START_TIMEOUT_MS / 1000} s`);
     await sleep(250, undefined, { signal });
   }
 }
