@@ -29,7 +29,10 @@ export interface ChaosAgent extends WorldAgent {
   readonly disk: Disk;
   /** Multiaddr at which the others reach it. */
   readonly address: string;
-  pid(): number | undefined;
+  /** True while its own process runs, or one that means harm in its place. */
+  isRunning(): boolean;
+  /** All processes that use its key. */
+  pids(): readonly number[];
   start(): void;
   kill(): Promise<void>;
   /** Ends it in order. */
@@ -80,6 +83,7 @@ export async function createChaosAgent(plan: AgentPlan): Promise<ChaosAgent> {
   const nodeOptions = control === null ? [] : controlOptions(control);
   const secondDirectory = await makeSecondFolder(directory, config, dataDir);
   let child: ChildProcess | undefined;
+  let second: ChildProcess | undefined;
   let lives = 0;
   let isHostile = false;
   const kill = async (): Promise<void> => {
@@ -96,7 +100,8 @@ export async function createChaosAgent(plan: AgentPlan): Promise<ChaosAgent> {
     sources,
     disk,
     address,
-    pid: () => (child?.exitCode === null && child.signalCode === null ? child.pid : undefined),
+    isRunning: () => isAlive(child),
+    pids: () => [child, second].flatMap((one) => (isAlive(one) && one?.pid !== undefined ? [one.pid] : [])),
     start() {
       lives++;
       child = startAgent(agent, PASSWORD, nodeOptions);
@@ -107,11 +112,12 @@ export async function createChaosAgent(plan: AgentPlan): Promise<ChaosAgent> {
     },
     signal: (signal) => void child?.kill(signal),
     async serveTwice(timeoutMs) {
-      const second = startAgent({ ...agent, directory: secondDirectory }, PASSWORD, nodeOptions);
-      const timer = setTimeout(() => second.kill("SIGKILL"), timeoutMs);
-      if (second.exitCode === null) await once(second, "exit");
+      const started = startAgent({ ...agent, directory: secondDirectory }, PASSWORD, nodeOptions);
+      second = started;
+      const timer = setTimeout(() => started.kill("SIGKILL"), timeoutMs);
+      if (started.exitCode === null) await once(started, "exit");
       clearTimeout(timer);
-      return second.signalCode === "SIGKILL" ? null : second.exitCode;
+      return started.signalCode === "SIGKILL" ? null : started.exitCode;
     },
     harm(how, addresses) {
       isHostile = true;
@@ -137,6 +143,10 @@ export async function createChaosAgent(plan: AgentPlan): Promise<ChaosAgent> {
       disk.close();
     },
   };
+}
+
+function isAlive(child: ChildProcess | undefined): boolean {
+  return child?.exitCode === null && child.signalCode === null;
 }
 
 interface Surroundings extends Pick<ChaosAgent, "rpc" | "model" | "sources" | "address"> {

@@ -51,15 +51,15 @@ interface Pipe {
   reshape(): void;
 }
 
-/** `pidOf` returns the agent's process; only on Linux can the proxy tell who dials. */
-export function createLinks(pidOf: (agent: number) => number | undefined, agents: number): Links {
+/** `pidsOf` returns the agent's processes; only on Linux can the proxy tell who dials. */
+export function createLinks(pidsOf: (agent: number) => readonly number[], agents: number): Links {
   const servers = new Set<Server>();
   const sockets = new Set<Socket>();
   const pipes = new Set<Pipe>();
   const random = createRandom(0, "losses");
   let wireOf: (from: number, to: number) => Wire | null = () => GOOD_WIRE;
 
-  const ownerOf = createOwnerSearch(pidOf, agents);
+  const ownerOf = createOwnerSearch(pidsOf, agents);
 
   function pipe(way: Way, source: Socket, sink: Socket): void {
     const own = openPipe({ source, sink, wire: () => wireOf(way.from, way.to), random });
@@ -159,7 +159,7 @@ function openPipe({ source, sink, wire, random }: PipeOptions): Pipe {
  * ask meanwhile: all processes share one table of sockets, which may have ten thousand lines.
  */
 function createOwnerSearch(
-  pidOf: (agent: number) => number | undefined,
+  pidsOf: (agent: number) => readonly number[],
   agents: number,
 ): (port: number) => Promise<number | null> {
   let next: Promise<ReadonlyMap<number, number>> | null = null;
@@ -170,9 +170,8 @@ function createOwnerSearch(
     const table = await readFile("/proc/net/tcp", "utf8").catch(() => "");
     const owners = new Map<string, number>();
     for (let agent = 0; agent < agents; agent++) {
-      const pid = pidOf(agent);
-      for (const socket of pid === undefined ? [] : await socketsOf(pid))
-        if (!owners.has(socket)) owners.set(socket, agent);
+      const sockets = await Promise.all(pidsOf(agent).map(socketsOf));
+      for (const socket of sockets.flat()) if (!owners.has(socket)) owners.set(socket, agent);
     }
     return new Map(
       table.split("\n").flatMap((line): [number, number][] => {

@@ -99,7 +99,7 @@ async function reconcile({ agents, links, chainFaults }: Broken, active: readonl
     if (!own.some(({ kind }) => kind === "readOnly")) agent.disk.unprotect();
     if (!own.some(({ kind }) => HARMFUL.has(kind))) await agent.disarm();
     const isDown = own.some(({ kind }) => DOWN.has(kind));
-    if (!isDown && agent.pid() === undefined) agent.start();
+    if (!isDown && !agent.isRunning()) agent.start();
     agent.signal(own.some(({ kind }) => kind === "pause") ? "SIGSTOP" : "SIGCONT");
     const rpc = own.findLast((one) => one.kind === "rpc");
     await agent.rpc.fail(rpc?.fault ?? null);

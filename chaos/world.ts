@@ -118,7 +118,7 @@ export async function startChaosWorld(
     tell(`starts ${AGENTS} agents`);
     const bank = openBank(chain, deployment.token, owner);
     const agents: ChaosAgent[] = [];
-    const links = createLinks((agent) => agents[agent]?.pid(), AGENTS);
+    const links = createLinks((agent) => agents[agent]?.pids() ?? [], AGENTS);
     closers.push(() => links.close());
     for (let index = 0; index < AGENTS; index++) {
       signal.throwIfAborted();

@@ -27,11 +27,11 @@ const TICKS_PER_SECOND = 100;
 
 /** Returns null if the agent does not run. Only Linux has what it reads. */
 export async function sampleAgent(
-  { pid, lives, directory }: Pick<ChaosAgent, "pid" | "lives" | "directory">,
+  { pids, lives, directory }: Pick<ChaosAgent, "pids" | "lives" | "directory">,
   agent: number,
   hours: number,
 ): Promise<Sample | null> {
-  const id = pid();
+  const [id] = pids();
   if (id === undefined) return null;
   try {
     const [status, stat, descriptors, sizes] = await Promise.all([

@@ -66,7 +66,7 @@ describe("what chaos breaks", () => {
       const listener = createTcpServer((socket) => socket.on("data", (bytes: Buffer) => received.push(bytes)));
       listener.listen(0, "127.0.0.1");
       await once(listener, "listening");
-      const links = createLinks(() => process.pid, AGENTS);
+      const links = createLinks(() => [process.pid], AGENTS);
       const taken = (): string => Buffer.concat(received).toString();
       const reaches = async (wanted: string): Promise<void> => {
         await until(() => taken().length >= wanted.length);
