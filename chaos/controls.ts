@@ -33,6 +33,7 @@ export const CONTROLS = {
     edits: [
       ['return submission === "nonce-used" ? null : flight;', "return flight;"],
       ["if (seen !== null && seen.mined > flight.nonce && displaced) return null;", ""],
+      ["  receiptTimeoutMs: 180_000,\n", "  receiptTimeoutMs: 3_600_000,\n"],
     ],
   },
 } as const satisfies Readonly<Record<string, Planted>>;

@@ -71,7 +71,7 @@ describe("a soak", () => {
   it("samples a process and its folder, and nothing of one that does not run", async () => {
     const directory = await mkdtemp(join(tmpdir(), "conclave-soak-test-"));
     try {
-      const agent = { pid: () => process.pid, lives: () => 3, directory };
+      const agent = { pids: () => [process.pid], lives: () => 3, directory };
       await mkdir(join(directory, "data", "ipfs"), { recursive: true });
       await mkdir(join(directory, "data", "journals"));
       await writeFile(join(directory, "data", "ipfs", "block"), Buffer.alloc(1_000_000, 1));
@@ -82,9 +82,9 @@ describe("a soak", () => {
       assertBelow(sample.journalsMegabytes, 0.1);
       for (const field of ["rssMegabytes", "descriptors", "threads"] as const) assertAtLeast(sample[field], 3);
       assertAtLeast(sample.cpuSeconds, 0.01);
-      assert.equal(await sampleAgent({ ...agent, pid: () => undefined }, 2, 0.5), null);
+      assert.equal(await sampleAgent({ ...agent, pids: () => [] }, 2, 0.5), null);
       // Above the highest number that the kernel gives.
-      assert.equal(await sampleAgent({ ...agent, pid: () => 5_000_000 }, 2, 0.5), null);
+      assert.equal(await sampleAgent({ ...agent, pids: () => [5_000_000] }, 2, 0.5), null);
     } finally {
       await rm(directory, { recursive: true, force: true });
     }
