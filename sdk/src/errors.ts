@@ -7,7 +7,7 @@ import { ConclaveError as CoreError, messageOf, type ErrorCode } from "../../age
 const hints = {
   WALLET_MISSING: "give createConclave a walletClient, or ask the user to connect a wallet",
   WALLET_WRONG_CHAIN: "ask the wallet to switch to the chain of the deployment, then repeat the call",
-  WALLET_REJECTED: "nothing was sent; ask again when the user wants it",
+  WALLET_REJECTED: "what the user refused was not sent; ask again when the user wants it",
   WALLET_UNAUTHORIZED:
     "ask the user to allow the account for this page in the wallet, then connect it again; nothing was sent",
   WALLET_FAILED: "see in the wallet what went wrong, and whether it has sent the transaction; then repeat the call",
@@ -95,6 +95,14 @@ export async function guarded<T>(action: () => Promise<T>): Promise<T> {
   } catch (error) {
     throw toSdkError(error);
   }
+}
+
+/** JSON-RPC and EIP-1193: there is no such method. */
+const UNSUPPORTED = [-32_601, 4200];
+
+/** True if the wallet does not know the method, whatever the user would say. */
+export function isUnsupported(error: unknown): boolean {
+  return UNSUPPORTED.some((code) => hasCode(error, code));
 }
 
 /** EIP-1193: the user said no, and the wallet does not give the account to this page. */

@@ -38,15 +38,17 @@ export function termsOf({ protocol = "mbft", ...given }: AskedTerms, words: Term
   // A misspelt one would be paid for without what it asks.
   for (const term of Object.keys(asked))
     if (!TERMS.includes(term) && !BESIDE.includes(term))
-      throw invalid(term, `there is no such term; there are ${TERMS.join(", ")}`);
+      throw invalid(term, `there is no such term; there are ${[...TERMS, ...BESIDE].join(", ")}`);
   for (const [term, values] of Object.entries(NAMED_TERMS) as [NamedTerm, readonly unknown[]][])
     if ((term === "kind" || asked[term] !== undefined) && !values.includes(asked[term]))
       throw invalid(term, `give one of ${values.join(", ")}`, asked[term]);
   // A number that is a text, or a bigint that is a number, would be packed nevertheless.
   for (const [term, value] of Object.entries(asked)) {
     const wanted = DEFAULTS[term];
-    if (wanted !== undefined && typeof value !== typeof wanted)
-      throw invalid(term, typeof wanted === "bigint" ? "give a bigint, such as 1n" : "give a whole number", value);
+    if (wanted === undefined || typeof value === typeof wanted) continue;
+    if (term === "options")
+      throw invalid(term, "give how many there are; the question says what each of them is", value);
+    throw invalid(term, typeof wanted === "bigint" ? "give a bigint, such as 1n" : "give a whole number", value);
   }
   for (const term of KIND_TERMS)
     if (asked[term] !== undefined && !usesTerm(kind, term))

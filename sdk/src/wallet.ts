@@ -16,7 +16,7 @@ import {
 import type { OperatorActions } from "../../agents/ports/chain.ts";
 import type { SigningWallet } from "./account.ts";
 import { shown } from "./arguments.ts";
-import { ConclaveError, walletFailed } from "./errors.ts";
+import { ConclaveError, isUnsupported, walletFailed } from "./errors.ts";
 
 /** How long to wait for a transaction that the wallet has sent. */
 const RECEIPT_TIMEOUT_MS = 180_000;
@@ -53,6 +53,7 @@ function walletSender(connection: Connection, { client: wallet, account }: Signi
         return wallet
           .signTypedData({ ...typed, account } as unknown as Parameters<WalletClient["signTypedData"]>[0])
           .catch((error: unknown) => {
+            if (isUnsupported(error)) return null;
             throw walletFailed("Sign the permit", error, true);
           });
       },

@@ -201,6 +201,11 @@ describe("command line", () => {
     assert.equal(value["operator"], cold);
     const alone = await world.failure("agent", "unstake", "--dir", "hot", "--amount", "all");
     assert.deepEqual([alone.exit, alone.code], [2, "CONFIG_INVALID"]);
+    // Before the chain or a password is asked for anything.
+    for (const amount of ["0", "abc"]) {
+      const { message } = await world.failure("agent", "stake", amount, "--dir", "hot");
+      assert.equal(message, `Read <amount>: "${amount}" is invalid; give an amount above 0 such as 12.5`);
+    }
     assert.equal((await world.json("agent", "unstake", "--dir", "hot", "--amount", "all", ...operator)).code, 0);
   });
 

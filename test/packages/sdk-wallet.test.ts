@@ -100,6 +100,22 @@ describe("sdk: wallets", () => {
     }
   });
 
+  it("approves where the wallet cannot sign a permit, and asks its user nothing else", async () => {
+    const asked: string[] = [];
+    const unsigning = walletOf(async (call, pass) => {
+      if (call.method === "eth_signTypedData_v4" || call.method === "eth_sendTransaction") asked.push(call.method);
+      if (call.method === "eth_signTypedData_v4") throw Object.assign(new Error("no such method"), { code: -32_601 });
+      return pass(call);
+    });
+    await conclaveOf(unsigning).actions.bond(1, 1n);
+    assert.deepEqual(asked, ["eth_signTypedData_v4", "eth_sendTransaction", "eth_sendTransaction"]);
+    const refusing = walletOf(async (call, pass) => {
+      if (call.method === "eth_signTypedData_v4") throw Object.assign(new Error("no"), { code: 4001 });
+      return pass(call);
+    });
+    await refuses(conclaveOf(refusing).actions.bond(1, 1n), "WALLET_REJECTED", null);
+  });
+
   it("takes nothing but a hash for a sent transaction, and nothing but a number for a chain", async () => {
     const native = { ...QUESTION, currency: "native" } as const;
     const sent: unknown[] = [];

@@ -69,7 +69,7 @@ export async function allowanceOf(
 
 /**
  * Signs an EIP-2612 permit; null unless the token has an EIP-5267 domain that yields its separator, and if the account
- * signs as contracts do. The domain has to be that of this token on this chain: else a token or a node could have the account sign away
+ * signs as contracts do, or not at all. The domain has to be that of this token on this chain: else a token or a node could have the account sign away
  * other tokens.
  */
 export async function signPermit(
@@ -93,7 +93,7 @@ export async function signPermit(
     primaryType: "Permit",
     message,
   });
-  if (size(signature) !== SIGNATURE_BYTES) return null;
+  if (signature === null || size(signature) !== SIGNATURE_BYTES) return null;
   const { r, s, yParity } = parseSignature(signature);
   return { value, deadline, v: 27 + yParity, r, s };
 }

@@ -36,7 +36,10 @@ export interface TransactionCall {
 }
 
 /** An account that signs typed data: one whose key is here, or one in a wallet. */
-export type SigningAccount = Pick<LocalAccount, "address" | "signTypedData">;
+export interface SigningAccount extends Pick<LocalAccount, "address"> {
+  /** Null if the account cannot sign typed data, as some wallets cannot. */
+  signTypedData(...typed: Parameters<LocalAccount["signTypedData"]>): Promise<Hex | null>;
+}
 
 /** Sends the transactions of one account, one after the other. */
 export interface Sender {

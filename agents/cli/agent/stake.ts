@@ -1,4 +1,5 @@
 import { createOperatorActions } from "../../adapters/chain/operator.ts";
+import { requireAmount } from "../shared/arguments.ts";
 import { bond } from "../shared/bond.ts";
 import type { CommandSpec } from "../shared/command.ts";
 import { operatorFlags, type OperatorFlags } from "../shared/keys.ts";
@@ -9,6 +10,7 @@ export const agentStake: CommandSpec<OperatorFlags> = {
   example: "conclave agent stake 500 --dir ./my-agent",
   options: operatorFlags,
   run: async ({ args: [amount = ""], options, host }) => {
+    requireAmount(amount, "<amount>");
     const { source, terms, chain, keys, record } = await openOperator(options, host);
     const actions = await createOperatorActions({ ...source, account: keys.viemAccount() }, host.signal);
     const bonded = await bond(

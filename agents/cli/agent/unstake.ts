@@ -1,7 +1,7 @@
 import { createOperatorActions } from "../../adapters/chain/operator.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { StakePosition } from "../../ports/chain.ts";
-import { formatAmount, parseAmount } from "../shared/arguments.ts";
+import { formatAmount, parseAmount, requireAmount } from "../shared/arguments.ts";
 import type { CommandSpec } from "../shared/command.ts";
 import { operatorFlags, type OperatorFlags } from "../shared/keys.ts";
 import { openOperator } from "../shared/operator.ts";
@@ -18,6 +18,7 @@ export const agentUnstake: CommandSpec<Options> = {
     { flags: "--amount <amount>", description: 'in whole stake tokens, or "all"', required: true },
   ],
   run: async ({ options, host }) => {
+    if (options.amount !== "all") requireAmount(options.amount, "--amount");
     const { source, terms, chain, keys, record } = await openOperator(options, host);
     const { stakeToken, unbondingDelaySeconds } = terms;
     const before = await terms.position(record.agentId, keys.address, host.signal);

@@ -1,4 +1,5 @@
 import { accountFlags, type AccountFlags } from "../shared/account.ts";
+import { requireAmount } from "../shared/arguments.ts";
 import { bond } from "../shared/bond.ts";
 import type { CommandSpec } from "../shared/command.ts";
 import { findAgent, openDelegator } from "../shared/delegator.ts";
@@ -8,6 +9,7 @@ export const delegate: CommandSpec<AccountFlags> = {
   example: "conclave delegate 3 250 --keystore ./keystore.json",
   options: accountFlags,
   run: async ({ args: [id, amount = ""], options, host }) => {
+    requireAmount(amount, "<amount>");
     const { terms, chain, account, actions } = await openDelegator(options, host);
     const agent = await findAgent(id, chain, host);
     const { commission, raise } = agent;

@@ -21,6 +21,11 @@ const DAY = 86_400;
 /** Seconds of a day, an hour, a minute and a second, as `DURATION` names them. */
 const UNITS = [DAY, 3_600, 60, 1] as const;
 
+/** Requires an amount above 0, before it is known of what. Throws USAGE. */
+export function requireAmount(text: string, option: string): void {
+  if (!DECIMAL.test(text) || Number(text) === 0) throw usage(option, text, "give an amount above 0 such as 12.5");
+}
+
 /** Reads an amount such as "12.5" tokens, in the smallest units. Throws USAGE. */
 export function parseAmount(text: string, unit: Unit, option: string): bigint {
   const fraction = DECIMAL.exec(text)?.[2] ?? "";
