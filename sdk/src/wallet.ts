@@ -50,12 +50,10 @@ function walletSender(connection: Connection, { client: wallet, account }: Signi
       address,
       signTypedData: async (typed) => {
         await requireChain(connection, wallet);
-        return wallet
-          .signTypedData({ ...typed, account } as unknown as Parameters<WalletClient["signTypedData"]>[0])
-          .catch((error: unknown) => {
-            if (isUnsupported(error)) return null;
-            throw walletFailed("Sign the permit", error, true);
-          });
+        return wallet.signTypedData({ ...typed, account }).catch((error: unknown) => {
+          if (isUnsupported(error)) return null;
+          throw walletFailed("Sign the permit", error, true);
+        });
       },
     } satisfies SigningAccount,
     send: async (call, signal) => {

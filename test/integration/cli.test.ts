@@ -338,14 +338,8 @@ describe("command line", () => {
     assert.equal((await world.failure("agent", "run", "--dir", "lost")).code, "CHAIN_NO_CONTRACT");
     const flags = ["--deployment", "deployment.json", "--chain-id", "5"];
     assert.equal((await world.failure("decision", "1", ...flags)).code, "CHAIN_WRONG_ID");
-    const explicit = [
-      "--rpc",
-      world.chain.rpcUrl,
-      "--oracle",
-      world.deployment.oracle,
-      "--registry",
-      world.deployment.registry,
-    ];
+    const { oracle, registry } = world.deployment;
+    const explicit = ["--rpc", world.chain.rpcUrl, "--oracle", oracle, "--registry", registry];
     for (const [command, id] of [
       ["decision", "99"],
       ["decision", String(wideId)],
