@@ -1,7 +1,7 @@
 // `conclave dev`: a local world to write applications against.
 import { once } from "node:events";
 import { dirname, resolve } from "node:path";
-import { parseInteger, usage } from "../../agents/cli/shared/arguments.ts";
+import { parseFolder, parseInteger, usage } from "../../agents/cli/shared/arguments.ts";
 import type { CommandSpec } from "../../agents/cli/shared/command.ts";
 import { readFileOf, withFiles } from "../../agents/cli/shared/config.ts";
 import { sourcesConfigSchema, type SourcesConfig } from "../../agents/adapters/source-reader/config.ts";
@@ -79,7 +79,7 @@ export const dev: CommandSpec<Options> = {
       tell(`${((performance.now() - started) / 1_000).toFixed(1).padStart(6)} s  ${line}`);
     const signal = options.whileStdin === true ? AbortSignal.any([host.signal, endOfInput()]) : host.signal;
     const world = await startDevWorld({
-      directory: options.dir === undefined ? null : resolve(host.cwd, options.dir),
+      directory: options.dir === undefined ? null : resolve(host.cwd, parseFolder(options.dir, "--dir")),
       port: parseInteger(options.port, "--port", 0, MAX_CHAIN_PORT),
       blockTimeSeconds: parseSeconds(options.blockTime),
       agents:

@@ -269,6 +269,14 @@ describe("a prompt over the context", () => {
   });
 });
 
+describe("agent init", () => {
+  it("makes no agent in the working folder where an unset variable of a shell names none", async () => {
+    const { code, message } = await cli.failure("agent", "init", "--dir", "", "--deployment", "none.json");
+    assert.equal(code, "USAGE");
+    assert.match(message, /^Read --dir: "" is invalid; give the path of a folder, \. for this one$/);
+  });
+});
+
 describe("agent init with an unusable model", () => {
   const address = `0x${"12".repeat(20)}`;
   const chain = ["--rpc", "http://127.0.0.1:1", "--chain-id", "1", "--oracle", address, "--registry", address];

@@ -346,6 +346,10 @@ describe("conclave dev refuses", () => {
     await rm(folder, { recursive: true });
   });
 
+  it("a folder without a name, as an unset variable of a shell gives it", async () => {
+    assert.match(await messageOf("--dir", ""), /Read --dir: "" is invalid; give the path of a folder, \. for this one/);
+  });
+
   it("times that make no blocks, and committees that cannot be drawn", async () => {
     assert.match(await messageOf("--block-time", "0"), /Read --block-time: "0" is invalid; give seconds such as 1/);
     assert.match(await messageOf("--agents", "3"), /Read --agents: "3" is invalid; give a whole number from 4/);

@@ -6,7 +6,7 @@ import { readGgufHeader } from "../../adapters/models/gguf.ts";
 import { providerIds } from "../../adapters/models/openai-providers.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Address } from "../../core/types.ts";
-import { parseChoice } from "../shared/arguments.ts";
+import { parseChoice, parseFolder } from "../shared/arguments.ts";
 import { deploymentFlag, findChainConfig, rpcFlag, type ChainFlags } from "../shared/chain-source.ts";
 import type { CliHost, CommandSpec } from "../shared/command.ts";
 import {
@@ -85,7 +85,7 @@ export const agentInit: CommandSpec<Options> = {
     { flags: "--kubo <url>", description: "keep blocks in a Kubo node instead of the agent itself" },
   ],
   run: async ({ options, host }) => {
-    const directory = resolve(host.cwd, options.dir);
+    const directory = resolve(host.cwd, parseFolder(options.dir, "--dir"));
     const file = join(directory, CONFIG_FILE);
     if (existsSync(file)) throw configExists(file);
     const config = await buildConfig(options, host);
