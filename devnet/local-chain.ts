@@ -2,7 +2,9 @@
 import type { ChildProcess } from "node:child_process";
 import { pbkdf2Sync } from "node:crypto";
 import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -75,10 +77,15 @@ async function startAnvil(binary: string, options: LocalChainOptions): Promise<L
   const mining = blockTimeSeconds === undefined ? [] : ["--block-time", String(blockTimeSeconds), "--mixed-mining"];
   const kept =
     stateFile === undefined ? [] : ["--state", stateFile, "--state-interval", String(STATE_INTERVAL_SECONDS)];
-  const { process: child, stop } = spawnGuarded(binary, [...place, ...funded, ...mining, ...kept], {
-    signal: "TERM",
-    output: ["pipe", "ignore"],
-  });
+  // anvil writes older states there, some MB a block, and never removes them: by default into the user's home.
+  const states = await mkdtemp(join(tmpdir(), "conclave-anvil-"));
+  const flags = [...place, ...funded, ...mining, ...kept, "--cache-path", states];
+  const guarded = spawnGuarded(binary, flags, { signal: "TERM", output: ["pipe", "ignore"] });
+  const child = guarded.process;
+  const stop = async (): Promise<void> => {
+    await guarded.stop();
+    await rm(states, { recursive: true, force: true, maxRetries: 3 });
+  };
   try {
     const rpcUrl = `http://${await listeningAddress(child)}`;
     return {
