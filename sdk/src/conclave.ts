@@ -193,10 +193,9 @@ function asking({
   return {
     quote: taking(ARGUMENTS.quote, async (asked, signal) => {
       const terms = termsOf(asked);
-      const [fee, drawableAgents] = await Promise.all([
-        readQuote(connection, terms, signal),
-        readDrawableAgents(connection, signal),
-      ]);
+      // First, since it refuses what cannot be packed before it asks the node.
+      const fee = await readQuote(connection, terms, signal);
+      const drawableAgents = await readDrawableAgents(connection, signal);
       const { currency } = terms;
       const { symbol, decimals } =
         currency === "token" ? (await context.terms()).feeToken : (publicClient.chain?.nativeCurrency ?? COIN);
