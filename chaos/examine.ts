@@ -5,10 +5,10 @@ import { createGatewaySource } from "../agents/adapters/ipfs/gateway-source.ts";
 import { ConclaveError, messageOf } from "../agents/core/errors.ts";
 import { faultTolerance } from "../agents/core/quorum.ts";
 import type { ChainEvent } from "../agents/core/request/events.ts";
+import { isFinalState } from "../agents/core/request/state.ts";
 import type { Attempt, Digest, Request } from "../agents/core/types.ts";
 import { verifyRequest } from "../agents/node/audit/verify.ts";
 import { readSlots } from "./journals.ts";
-import { AGENTS } from "./manifest.ts";
 import { checkMoney, stakesOf } from "./money.ts";
 import type { Asked, ChaosWorld } from "./world.ts";
 import { startWrongGateway } from "./wrong-gateway.ts";
@@ -71,8 +71,8 @@ export async function examine(
     const decided = new Set(committed.map(({ decision }) => decision.attempt));
     if (committed.length > decided.size)
       find("two decisions", `${label} has ${committed.length} in ${decided.size} attempts`);
-    const { status } = await world.reader.requestState(requestId, signal);
-    if (status === "requested") find(one === last ? "no progress" : "not ended", `${label} is still open`);
+    const state = await world.reader.requestState(requestId, signal);
+    if (!isFinalState(state)) find(one === last ? "no progress" : "not ended", `${label} is still open`);
     if (committed.length === 0) continue;
     decisions++;
     // Several rounds share what the request pays, and whoever called a second attempt was paid before it was settled.
@@ -83,7 +83,7 @@ export async function examine(
     const { answer, status: said } = committed.at(-1)?.decision ?? {};
     // What was asked in peace has to be answered, and rightly.
     const mustAnswer = one === last;
-    const mustBeRight = mustAnswer || (one.hasSource && misled <= faultTolerance(AGENTS));
+    const mustBeRight = mustAnswer || (one.hasSource && misled <= faultTolerance(world.seats));
     if ((mustAnswer && said !== "decided") || (mustBeRight && said === "decided" && answer !== one.truth))
       find("wrong answer", `${label} is ${said} ${JSON.stringify(answer)}, not ${one.truth}`);
   }

@@ -2,7 +2,7 @@
 import { protocols } from "../agents/core/protocols/index.ts";
 import { createRandom, type Random } from "../sim/random.ts";
 import {
-  AGENTS,
+  agentsOf,
   FINALITY_DEPTH,
   HARMS,
   KEPT,
@@ -52,10 +52,16 @@ const KINDS: Readonly<Record<PerturbationKind, number>> = {
   gas: 2,
 };
 
-/** Returns the manifest of a seed. `only`: the kinds of perturbations to draw from. */
-export function generateManifest(seed: number, only: readonly PerturbationKind[] | null = null): Manifest {
+export interface GenerateOptions {
+  /** The kinds of perturbations to draw from. */
+  readonly only?: readonly PerturbationKind[];
+  readonly appeals?: boolean;
+}
+
+/** Returns the manifest of a seed. */
+export function generateManifest(seed: number, { only, appeals = false }: GenerateOptions = {}): Manifest {
   const random = createRandom(seed, "chaos");
-  const kinds = PERTURBATIONS.filter((kind) => only === null || only.includes(kind));
+  const kinds = PERTURBATIONS.filter((kind) => only === undefined || only.includes(kind));
   const weighted = kinds.flatMap((kind) => Array<PerturbationKind>(KINDS[kind]).fill(kind));
   const requests = Array.from({ length: random.between(1, 4) }, () => {
     // More than half as most requests are: by mbft.
@@ -63,24 +69,27 @@ export function generateManifest(seed: number, only: readonly PerturbationKind[]
     const source = SOURCE_PROTOCOLS.includes(protocol) && random.chance(300_000);
     return { protocol, afterMs: random.below(START_SPAN_MS / 2), source };
   });
-  const perturbations = Array.from({ length: random.between(1, 6) }, () => perturb(random, random.pick(weighted)));
-  return { name: `seed ${seed}`, requests, perturbations, slashed: [] };
+  const agents = agentsOf(appeals);
+  const perturbations = Array.from({ length: random.between(1, 6) }, () =>
+    perturb(random, random.pick(weighted), agents),
+  );
+  return { name: `${appeals ? "appeals " : ""}seed ${seed}`, requests, perturbations, appeals, slashed: [] };
 }
 
-function perturb(random: Random, kind: PerturbationKind): Perturbation {
+function perturb(random: Random, kind: PerturbationKind, agents: number): Perturbation {
   const when = { afterMs: random.below(START_SPAN_MS), forMs: LEAST_FOR_MS + random.below(SPAN_FOR_MS) };
-  const agent = random.below(AGENTS);
+  const agent = random.below(agents);
   switch (kind) {
     case "rpc":
       return { kind, agent, fault: random.pick(RPC_FAULTS), ...when };
     case "model":
       return { kind, agent, fault: random.pick(MODEL_FAULTS), ...when };
     case "partition": {
-      const seats = random.shuffled(Array.from({ length: AGENTS }, (_, index) => index));
-      return { kind, side: seats.slice(0, random.between(1, AGENTS - 1)).toSorted((a, b) => a - b), ...when };
+      const seats = random.shuffled(Array.from({ length: agents }, (_, index) => index));
+      return { kind, side: seats.slice(0, random.between(1, agents - 1)).toSorted((a, b) => a - b), ...when };
     }
     case "oneWay":
-      return { kind, from: agent, to: (agent + random.between(1, AGENTS - 1)) % AGENTS, ...when };
+      return { kind, from: agent, to: (agent + random.between(1, agents - 1)) % agents, ...when };
     case "delay":
       return { kind, ms: random.between(20, 1_500), ...when };
     case "bandwidth":

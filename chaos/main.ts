@@ -3,14 +3,15 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { InvalidArgumentError } from "commander";
 import { messageOf } from "../agents/core/errors.ts";
+import { limits } from "../agents/core/limits.ts";
 import { between, EXIT_USAGE, exitCodeOf, readGiven, toolCommand } from "../scripts/shared/arguments.ts";
 import { CONTROLS, type Control } from "./controls.ts";
 import { generateManifest } from "./generate.ts";
 import type { Finding } from "./examine.ts";
-import { AGENTS, parseManifest, PERTURBATIONS, type Manifest, type PerturbationKind } from "./manifest.ts";
+import { AGENTS, agentsOf, parseManifest, PERTURBATIONS, type Manifest, type PerturbationKind } from "./manifest.ts";
 import { runManifest } from "./run.ts";
 import { teller } from "./teller.ts";
-import { startChaosWorld, type ChaosWorld } from "./world.ts";
+import { startChaosWorld, type ChaosWorld, type WorldPlan } from "./world.ts";
 
 /** Something was found; every other failure exits with 2. */
 const EXIT_FOUND = 1;
@@ -25,6 +26,7 @@ interface Flags {
   readonly manifest?: readonly string[];
   readonly only?: readonly PerturbationKind[];
   readonly control?: Control;
+  readonly appeals?: boolean;
   readonly out: string;
   readonly json?: boolean;
 }
@@ -47,12 +49,13 @@ function commandLine(): ReturnType<typeof toolCommand> {
   const kinds = (text: string): readonly PerturbationKind[] => text.split(",").map(oneOf(PERTURBATIONS));
   return toolCommand("chaos")
     .description(
-      "Runs five real agents over libp2p on a local chain, breaks processes, network, chain, RPC nodes, models, sources and disks, and examines the outcome from outside.",
+      "Runs real agents over libp2p on a local chain, breaks processes, network, chain, RPC nodes, models, sources and disks, and examines the outcome from outside.",
     )
     .option("--seed <first>", "the first seed; each manifest is made from one", between(0, MOST_SEED), 1)
     .option("--manifests <count>", "how many manifests, one after the other", between(1, MOST_MANIFESTS), 1)
     .option("--manifest <files...>", "run these manifests (YAML) instead of generated ones")
     .option("--only <kinds>", `draw only these perturbations: some of ${PERTURBATIONS.join(",")}`, kinds)
+    .option("--appeals", "make manifests in which somebody appeals against every decision; they take 13 agents")
     .option(
       "--control <name>",
       `switch one safety off, which has to be found: ${Object.keys(CONTROLS).join(", ")}`,
@@ -79,11 +82,11 @@ async function main(argv: readonly string[]): Promise<number> {
   try {
     for (const manifest of manifests) {
       // One world serves many manifests; what is found in one must not blur the next.
-      world ??= await startChaosWorld(
-        { control: flags.control ?? null, seats: AGENTS, ownDisks: true, skipsBlocks: true },
-        teller("a new world"),
-        stop.signal,
-      );
+      if (world !== null && world.agents.length !== agentsOf(manifest.appeals)) {
+        await world.close();
+        world = null;
+      }
+      world ??= await startChaosWorld(planOf(manifest, flags.control), teller("a new world"), stop.signal);
       const folder = join(flags.out, manifest.name.replaceAll(" ", "-"));
       await rm(folder, { recursive: true, force: true });
       const tell = teller(manifest.name);
@@ -124,10 +127,16 @@ async function main(argv: readonly string[]): Promise<number> {
   return found.length > 0 ? EXIT_FOUND : 0;
 }
 
-async function manifestsOf({ manifest, seed, manifests, only }: Flags): Promise<readonly Manifest[]> {
+function planOf({ appeals }: Manifest, control: Control | undefined): WorldPlan {
+  const committees = appeals ? { seats: limits.minCommittee, appeals: 1 } : { seats: AGENTS, appeals: 0 };
+  return { agents: agentsOf(appeals), ...committees, control: control ?? null, ownDisks: true, skipsBlocks: true };
+}
+
+async function manifestsOf(flags: Flags): Promise<readonly Manifest[]> {
+  const { manifest, seed, manifests } = flags;
   const read = async (path: string): Promise<Manifest> => parseManifest((await readGiven(path)).toString("utf8"), path);
   if (manifest !== undefined) return Promise.all(manifest.map(read));
-  return Array.from({ length: manifests }, (_, index) => generateManifest(seed + index, only ?? null));
+  return Array.from({ length: manifests }, (_, index) => generateManifest(seed + index, flags));
 }
 
 function textOf(report: {

@@ -4,8 +4,10 @@ import { z } from "zod";
 import { ConclaveError } from "../agents/core/errors.ts";
 import { protocols } from "../agents/core/protocols/index.ts";
 
-/** Agents of every world; each is on every committee. */
+/** Agents of a world without appeals; each is on every committee. */
 export const AGENTS = 5;
+/** Agents of a world with appeals: a committee of four, and the nine others that an appeal calls. */
+export const APPEAL_AGENTS = 13;
 /** Protocols whose seats read what a question names. */
 export const SOURCE_PROTOCOLS: readonly string[] = protocols
   .filter(({ readsSources }) => readsSources)
@@ -17,7 +19,7 @@ export const MOST_FOR_MS = 30_000;
 const agent = z
   .int()
   .min(0)
-  .max(AGENTS - 1);
+  .max(APPEAL_AGENTS - 1);
 const when = { afterMs: z.int().min(0).max(MOST_AFTER_MS), forMs: z.int().min(0).max(MOST_FOR_MS) };
 
 /**
@@ -67,7 +69,7 @@ const perturbationSchema = z.discriminatedUnion("kind", [
     side: z
       .array(agent)
       .min(1)
-      .max(AGENTS - 1),
+      .max(APPEAL_AGENTS - 1),
     ...when,
   }),
   /** No byte passes from the one to the other; the other direction works. */
@@ -128,6 +130,8 @@ const manifestSchema = z
       .min(1)
       .max(16),
     perturbations: z.array(perturbationSchema).max(32),
+    /** True if somebody appeals against every decision as soon as it is made. The world has thirteen agents then. */
+    appeals: z.boolean().default(false),
     /** Agents that have to be slashed in the end. Whoever equivocates may be, and nobody else. */
     slashed: z.array(agent).default([]),
   })
@@ -135,7 +139,25 @@ const manifestSchema = z
     ({ perturbations, slashed }) =>
       slashed.every((one) => perturbations.some((other) => other.kind === "equivocate" && other.agent === one)),
     { path: ["slashed"], error: "expected agents that equivocate" },
-  );
+  )
+  .superRefine(({ perturbations, appeals }, context) => {
+    const agents = agentsOf(appeals);
+    for (const [index, perturbation] of perturbations.entries())
+      for (const field of ["agent", "side", "from", "to"]) {
+        const value: unknown = Object.entries(perturbation).find(([key]) => key === field)?.[1];
+        if (![value].flat().some((one) => typeof one === "number" && one >= agents)) continue;
+        context.addIssue({
+          code: "custom",
+          path: ["perturbations", index, field],
+          message: `expected agents from 0 to ${agents - 1}`,
+        });
+      }
+  });
+
+/** Agents of a world with or without appeals. */
+export function agentsOf(appeals: boolean): number {
+  return appeals ? APPEAL_AGENTS : AGENTS;
+}
 
 export type Perturbation = z.infer<typeof perturbationSchema>;
 export type PerturbationKind = Perturbation["kind"];

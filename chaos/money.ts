@@ -11,6 +11,8 @@ const abi = parseAbi([
   "function rewardsOf(uint32 agentId, address account, uint8 currency) view returns (uint256)",
   "event FeeRefunded(uint256 indexed requestId, address indexed consumer, uint256 amount)",
   "event DecisionSettled(uint256 indexed requestId, uint256 pay, uint256 treasuryPay, uint256 relayerPay, uint256 rest)",
+  "event RequestReopened(uint256 indexed requestId, uint32 attempt, uint256 round, uint64 seedBlock, address indexed appellant, uint256 bond)",
+  "event AttemptUnanswered(uint256 indexed requestId, uint32 attempt, address indexed appellant, uint256 bond)",
 ]);
 const TOKEN = 0;
 
@@ -19,7 +21,7 @@ const LOOKS = 3;
 
 /**
  * Returns the differences in words. `sharesOf`: the shares of the decisions to look at, by request. Every request of the world is final or open, and pays its own way: a request that is
- * settled gave out its fee, and the contracts hold the fees of the others, all credits, rewards and stakes.
+ * settled gave out its fee and the bond of its appeal, and the contracts hold those of the others, all credits, rewards and stakes.
  */
 export async function checkMoney(
   world: ChaosWorld,
@@ -77,13 +79,19 @@ async function differencesNow(
   const operators = agents.map(({ keys }) => keys.address);
   const credits = await Promise.all([asker, ...operators].map(creditOf));
   const rewards = await Promise.all(agents.map(({ agentId, keys }) => rewardsOf(agentId, keys.address)));
+  const reopened = await client.getContractEvents({ ...range, eventName: "RequestReopened" });
+  const unanswered = await client.getContractEvents({ ...range, eventName: "AttemptUnanswered" });
+  const over = new Set([...settled, ...others].map(({ args }) => args.requestId));
+  // An appeal that nobody answered gave its bond back.
+  for (const { args } of unanswered) if ((args.bond ?? 0n) > 0n) over.add(args.requestId);
+  const bonds = reopened.flatMap(({ args }) => (over.has(args.requestId) ? [] : [args.bond ?? 0n]));
   const open = BigInt(world.asked() - settled.length - others.length);
   // What was slashed belongs to the treasury, who is the asker here, and to who reported it.
   const slashed = await Promise.all([asker, ...operators].map(owedTo));
-  const owed = sum([...credits, ...rewards, ...slashed, ...(await stakesOf(world, signal))]) + open * fee;
+  const owed = sum([...credits, ...rewards, ...slashed, ...bonds, ...(await stakesOf(world, signal))]) + open * fee;
   const held = (await balanceOf(oracle)) + (await balanceOf(registry));
-  // Rewards are rounded down, once for each seat that was paid.
-  const rounding = BigInt((settled.length + others.length) * agents.length);
+  // Rewards are rounded down, once for each seat that was paid; a committee has no more than all agents.
+  const rounding = BigInt((settled.length + others.length + reopened.length) * agents.length);
   if (held < owed || held > owed + rounding)
     differences.push(`the contracts hold ${held}, and owe ${owed} (roundings explain ${rounding} more)`);
   return differences;

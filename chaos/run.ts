@@ -3,6 +3,8 @@ import { cp, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { makeFolderOf } from "../agents/cli/shared/folder.ts";
+import { messageOf } from "../agents/core/errors.ts";
+import { isFinalState } from "../agents/core/request/state.ts";
 import { copyJournals } from "./journals.ts";
 import { examine, type Examination } from "./examine.ts";
 import { FINALITY_DEPTH, printManifest, type Manifest, type Perturbation } from "./manifest.ts";
@@ -34,12 +36,18 @@ export async function runManifest(world: ChaosWorld, manifest: Manifest, options
   await writeFile(join(out, "manifest.yaml"), printManifest(manifest));
   const copying = new AbortController();
   const copied = copyJournals(world.agents, copies, COPY_MS, copying.signal);
+  const appeals: Promise<void>[] = [];
+  const ask = async (protocol: string, hasSource?: boolean): Promise<Asked> => {
+    const asked = await world.ask(protocol, hasSource);
+    if (manifest.appeals) appeals.push(appealAgainst(world, asked, tell, copying.signal));
+    return asked;
+  };
   try {
     await world.nextEpoch();
     const asking = Promise.all(
       manifest.requests.map(async ({ protocol, afterMs, source }) => {
         await sleep(afterMs, undefined, { signal });
-        return await world.ask(protocol, source);
+        return await ask(protocol, source);
       }),
     );
     // What fails on the way fails this run below, once everything is mended.
@@ -49,7 +57,7 @@ export async function runManifest(world: ChaosWorld, manifest: Manifest, options
     const asked = await asking;
     tell("everything is mended");
     await ended(world, asked, progressMs(manifest), options);
-    const last = await world.ask("mbft");
+    const last = await ask("mbft");
     await ended(world, [last], PROGRESS_MS, options);
     await slashedBy(world, manifest.slashed, PROGRESS_MS, signal);
     copying.abort();
@@ -62,13 +70,37 @@ export async function runManifest(world: ChaosWorld, manifest: Manifest, options
     return examination;
   } finally {
     copying.abort();
-    await copied;
+    await Promise.all([copied, ...appeals]);
   }
 }
 
 /** The agents of the perturbations that are such. */
 function agentsThat({ perturbations }: Manifest, isSuch: (one: Perturbation) => boolean): readonly number[] {
   return perturbations.flatMap((one) => ("agent" in one && isSuch(one) ? [one.agent] : []));
+}
+
+/**
+ * Appeals against every decision of the request while it can be, until the signal aborts: a reorganization may take an appeal back.
+ * What fails is tried again.
+ */
+async function appealAgainst(
+  world: ChaosWorld,
+  { requestId, protocol }: Asked,
+  tell: RunOptions["tell"],
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      const { provisional } = await world.reader.requestState(requestId, signal);
+      if (provisional) {
+        tell(`appeals against the decision on request ${requestId} (${protocol})`);
+        await world.appeal(requestId);
+      }
+    } catch (error) {
+      if (!signal.aborted) tell(`the appeal failed: ${messageOf(error)}`);
+    }
+    await sleep(POLL_MS, undefined, { signal }).catch(() => undefined);
+  }
 }
 
 /** Waits until the agents have been slashed, or the time is over: the examiner tells which. */
@@ -103,7 +135,7 @@ export async function ended(
     for (const [requestId, protocol] of open) {
       // A node that reorganizes may show a state between two chains for a moment.
       const state = await reader.requestState(requestId, signal).catch(() => null);
-      if (state === null || state.status === "requested") continue;
+      if (state === null || !isFinalState(state)) continue;
       open.delete(requestId);
       tell(`request ${requestId} (${protocol}) is ${state.status}`);
     }

@@ -1,4 +1,4 @@
-// A chain, a deployment and five agents in processes of their own, with a harness between them.
+// A chain, a deployment and agents in processes of their own, with a harness between them.
 import { once } from "node:events";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,6 +12,8 @@ import { createChainReader } from "../agents/adapters/chain/reader.ts";
 import { createTransactionReader } from "../agents/adapters/chain/transaction-reader.ts";
 import { messageOf } from "../agents/core/errors.ts";
 import { protocolById } from "../agents/core/protocols/index.ts";
+import { lastRound, progressOf } from "../agents/core/request/progress.ts";
+import { agentsNeeded } from "../agents/core/request/rounds.ts";
 import { defaultTerms } from "../agents/core/request/terms.ts";
 import type { Address, RequestId } from "../agents/core/types.ts";
 import type { ChainReader, OperatorActions, TransactionReader } from "../agents/ports/chain.ts";
@@ -24,7 +26,6 @@ import { createChainFaults, type ChainFaults } from "./chain-faults.ts";
 import { createChaosAgent, type ChaosAgent } from "./agents.ts";
 import type { Control } from "./controls.ts";
 import { createLinks, type Links } from "./links.ts";
-import { AGENTS } from "./manifest.ts";
 import { questionOf } from "./model-server.ts";
 import { sourceOf } from "./source-server.ts";
 
@@ -48,7 +49,11 @@ export interface ChaosWorld {
   readonly fee: bigint;
   readonly agents: readonly ChaosAgent[];
   readonly links: Links;
+  /** Seats of a committee that no appeal called. */
+  readonly seats: number;
   ask(protocol: string, hasSource?: boolean): Promise<Asked>;
+  /** Appeals against the request's last decision, if it still has one. */
+  appeal(requestId: RequestId): Promise<void>;
   /** No request is being asked while it reorganizes. */
   readonly chainFaults: ChainFaults;
   /** Mines up to the next epoch, so that committees are drawn from those who are awake now for as long as a manifest takes. */
@@ -62,8 +67,11 @@ export interface ChaosWorld {
 /** What differs between worlds. */
 export interface WorldPlan {
   readonly control: Control | null;
-  /** Seats of a committee. */
+  readonly agents: number;
+  /** Seats of a committee that no appeal called. */
   readonly seats: number;
+  /** Appeals that a request allows. */
+  readonly appeals: number;
   /** True if each agent has a disk of its own, which can be full. It has room for some hundred decisions. */
   readonly ownDisks: boolean;
   /**
@@ -76,7 +84,7 @@ export interface WorldPlan {
 const STAKE = parseEther("1000");
 /** What a slash leaves: whoever was slashed once is still drawn. */
 const LEAST_STAKE = parseEther("900");
-const FEE = parseEther("40");
+const FEE = parseEther("60");
 /** Blocks every half second: the 256 blocks in which a seed is known last two minutes. */
 const BLOCK_SECONDS = 0.5;
 const EPOCH_BLOCKS = 400;
@@ -115,12 +123,12 @@ export async function startChaosWorld(
     tell("deploys the contracts; after a change it compiles them first, which takes half a minute");
     const deploying = deploy({ rpcUrl: chain.rpcUrl, account: owner, ...TERMS });
     const deployment = await Promise.race([deploying, rejectedBy(signal)]);
-    tell(`starts ${AGENTS} agents`);
+    tell(`starts ${plan.agents} agents`);
     const bank = openBank(chain, deployment.token, owner);
     const agents: ChaosAgent[] = [];
-    const links = createLinks((agent) => agents[agent]?.pids() ?? [], AGENTS);
+    const links = createLinks((agent) => agents[agent]?.pids() ?? [], plan.agents);
     closers.push(() => links.close());
-    for (let index = 0; index < AGENTS; index++) {
+    for (let index = 0; index < plan.agents; index++) {
       signal.throwIfAborted();
       const agentDirectory = join(directory, `agent-${index}`);
       await mkdir(agentDirectory, { recursive: true });
@@ -164,7 +172,9 @@ export async function startChaosWorld(
       fee: FEE,
       agents,
       links,
+      seats: plan.seats,
       ask: asking.ask,
+      appeal: asking.appeal,
       asked: asking.asked,
       chainFaults: { ...faults, reorganize: (blocks, kept) => asking.inOrder(() => faults.reorganize(blocks, kept)) },
       nextEpoch: () => chain.nextEpoch(EPOCH_BLOCKS),
@@ -176,27 +186,27 @@ export async function startChaosWorld(
   }
 }
 
-interface Asking extends Pick<ChaosWorld, "ask" | "asked"> {
+interface Asking extends Pick<ChaosWorld, "ask" | "appeal" | "asked"> {
   /** Runs an action while no request is being asked. */
   inOrder<Result>(action: () => Promise<Result>): Promise<Result>;
 }
 
 interface AskingPorts {
-  readonly actions: Pick<OperatorActions, "request">;
+  readonly actions: Pick<OperatorActions, "request" | "appeal">;
   readonly reader: ChainReader;
   readonly chain: LocalChain;
 }
 
-/** Asks one request after the other: each approves its own fee. */
+/** Asks and appeals, one after the other: each approves what it pays. */
 function createAsking(
   { actions, reader, chain }: AskingPorts,
-  { seats, skipsBlocks }: WorldPlan,
+  { agents, seats, appeals, skipsBlocks }: WorldPlan,
   signal: AbortSignal,
 ): Asking {
   const isAnyAsleep = async (): Promise<boolean> => (await reader.agents(signal)).some(({ asleep }) => asleep);
-  /** Where every agent has a seat nobody may sleep: if the next epoch begins before the draw, it lacks who sleeps now. */
+  /** Where all agents are needed nobody may sleep: if the next epoch begins before the draw, it lacks who sleeps now. */
   const awake = async (): Promise<void> => {
-    if (seats < AGENTS || !(await isAnyAsleep())) return;
+    if (agentsNeeded({ committeeSize: seats, appeals }) < agents || !(await isAnyAsleep())) return;
     await until(async () => !(await isAnyAsleep()), "agent that is awake", signal);
     await skip();
   };
@@ -211,7 +221,7 @@ function createAsking(
   const askOnce = async (protocol: string, hasSource: boolean): Promise<Asked> => {
     const code = protocolById(protocol)?.code;
     if (code === undefined) throw new Error(`Ask: the protocol ${protocol} is unknown`);
-    const terms = defaultTerms({ fee: FEE, kind: "number", protocol: code, committeeSize: seats, retries: 1 });
+    const terms = defaultTerms({ fee: FEE, kind: "number", protocol: code, committeeSize: seats, appeals, retries: 1 });
     const [a, b] = [11 + (asked % 83), 20 + ((7 * asked) % 71)];
     const question = questionOf(a, b) + (hasSource ? `\nsource: ${sourceOf(a, b)}` : "");
     await awake();
@@ -219,8 +229,14 @@ function createAsking(
     asked++;
     return { requestId, protocol, truth: String(a + b), hasSource };
   };
+  const appealOnce = async (requestId: RequestId): Promise<void> => {
+    const progress = progressOf(await reader.requestEvents(requestId, signal));
+    const decided = progress === null ? null : lastRound(progress);
+    if (progress !== null && decided !== null) await actions.appeal(progress.request, decided);
+  };
   return {
     ask: (protocol, hasSource = false) => inOrder(() => askOnce(protocol, hasSource)),
+    appeal: (requestId) => inOrder(() => appealOnce(requestId)),
     asked: () => asked,
     inOrder,
   };

@@ -3,6 +3,7 @@ import { rm } from "node:fs/promises";
 import { cpus, loadavg } from "node:os";
 import { messageOf } from "../../agents/core/errors.ts";
 import { between, EXIT_USAGE, exitCodeOf, toolCommand } from "../../scripts/shared/arguments.ts";
+import { AGENTS } from "../manifest.ts";
 import { teller } from "../teller.ts";
 import { startChaosWorld } from "../world.ts";
 import { reportOf, textOf } from "./report.ts";
@@ -44,7 +45,7 @@ async function main(argv: readonly string[]): Promise<number> {
     process.once(signal, () => stop.abort(new Error(`stopped by ${signal}`)));
   const tell = teller("soak");
   await rm(flags.out, { recursive: true, force: true });
-  const plan = { control: null, seats: SEATS, ownDisks: false, skipsBlocks: false };
+  const plan = { control: null, agents: AGENTS, seats: SEATS, appeals: 0, ownDisks: false, skipsBlocks: false };
   const world = await startChaosWorld(plan, tell, stop.signal);
   try {
     const report = reportOf(await soak(world, { ...flags, tell, signal: stop.signal }));

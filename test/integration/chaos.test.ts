@@ -15,7 +15,7 @@ import { encodeInput } from "../../agents/node/seat/records.ts";
 import { CONTROLS } from "../../chaos/controls.ts";
 import { generateManifest } from "../../chaos/generate.ts";
 import { readSlots } from "../../chaos/journals.ts";
-import { healMs, parseManifest, PERTURBATIONS, printManifest } from "../../chaos/manifest.ts";
+import { AGENTS, APPEAL_AGENTS, healMs, parseManifest, PERTURBATIONS, printManifest } from "../../chaos/manifest.ts";
 import { earnedBy } from "../../chaos/money.ts";
 import { attemptOf, signMessage } from "../support/core/committee.ts";
 import { assertBelow, assertIncludes } from "../support/assertions.ts";
@@ -31,7 +31,14 @@ describe("a manifest of chaos", () => {
       for (const { kind } of manifest.perturbations) drawn.add(kind);
     }
     assert.deepEqual([...drawn].toSorted(), [...PERTURBATIONS].toSorted());
-    for (const { kind } of generateManifest(7, ["pause"]).perturbations) assert.equal(kind, "pause");
+    const drawnOf = (appeals: boolean): number => {
+      const all = Array.from({ length: 50 }, (_, seed) => generateManifest(seed, { appeals })).flatMap(
+        ({ perturbations }) => perturbations,
+      );
+      return Math.max(...all.map((one) => ("agent" in one ? one.agent : 0)));
+    };
+    assert.deepEqual([drawnOf(false), drawnOf(true)], [AGENTS - 1, APPEAL_AGENTS - 1]);
+    for (const { kind } of generateManifest(7, { only: ["pause"] }).perturbations) assert.equal(kind, "pause");
   });
 
   it("is kept for what was found and for each control, and can be read", () => {
@@ -48,6 +55,14 @@ describe("a manifest of chaos", () => {
       ["name: x\nrequests: [{ protocol: nope, afterMs: 0 }]\nperturbations: []\n", /requests\.0\.protocol/],
       [
         "name: x\nrequests: [{ protocol: mbft, afterMs: 0 }]\nperturbations: [{ kind: kill, agent: 9, afterMs: 0, forMs: 1 }]\n",
+        /perturbations\.0\.agent: expected agents from 0 to 4/,
+      ],
+      [
+        "name: x\nrequests: [{ protocol: mbft, afterMs: 0 }]\nperturbations: [{ kind: partition, side: [0, 5], afterMs: 0, forMs: 1 }]\n",
+        /perturbations\.0\.side: expected agents from 0 to 4/,
+      ],
+      [
+        "name: x\nappeals: true\nrequests: [{ protocol: mbft, afterMs: 0 }]\nperturbations: [{ kind: kill, agent: 13, afterMs: 0, forMs: 1 }]\n",
         /perturbations\.0\.agent/,
       ],
       [
