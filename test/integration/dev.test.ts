@@ -53,7 +53,7 @@ async function killedHalfWay(world: string): Promise<void> {
   await until(() => existsSync(join(world, "asker.json")));
   child.kill("SIGKILL");
   await exited;
-  assert.equal(await readFile(join(world, "world.json"), "utf8"), '{"isBegun":true}');
+  assert.equal(await readFile(join(world, "world.json"), "utf8"), '{"isBegun":true}\n');
 }
 
 /** Ports of the chain, of the gateways and of the live streams. */
