@@ -143,14 +143,14 @@ const manifestSchema = z
   .superRefine(({ perturbations, appeals }, context) => {
     const agents = agentsOf(appeals);
     for (const [index, perturbation] of perturbations.entries())
-      for (const field of ["agent", "side", "from", "to"]) {
-        const value: unknown = Object.entries(perturbation).find(([key]) => key === field)?.[1];
-        if (![value].flat().some((one) => typeof one === "number" && one >= agents)) continue;
-        context.addIssue({
-          code: "custom",
-          path: ["perturbations", index, field],
-          message: `expected agents from 0 to ${agents - 1}`,
-        });
+      for (const [field, value] of Object.entries(perturbation)) {
+        if (!["agent", "side", "from", "to"].includes(field)) continue;
+        const named: readonly unknown[] = [value].flat();
+        const isKnown = named.every((one) => Number(one) < agents);
+        // A side of all agents would part nobody.
+        if (isKnown && named.length < agents) continue;
+        const message = isKnown ? `expected at most ${agents - 1} agents` : `expected agents from 0 to ${agents - 1}`;
+        context.addIssue({ code: "custom", path: ["perturbations", index, field], message });
       }
   });
 

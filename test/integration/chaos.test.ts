@@ -62,6 +62,10 @@ describe("a manifest of chaos", () => {
         /perturbations\.0\.side: expected agents from 0 to 4/,
       ],
       [
+        "name: x\nrequests: [{ protocol: mbft, afterMs: 0 }]\nperturbations: [{ kind: partition, side: [0, 1, 2, 3, 4], afterMs: 0, forMs: 1 }]\n",
+        /perturbations\.0\.side: expected at most 4 agents/,
+      ],
+      [
         "name: x\nappeals: true\nrequests: [{ protocol: mbft, afterMs: 0 }]\nperturbations: [{ kind: kill, agent: 13, afterMs: 0, forMs: 1 }]\n",
         /perturbations\.0\.agent/,
       ],
