@@ -2,6 +2,7 @@
 import { createTestClient, http, parseGwei, publicActions, type Hex } from "viem";
 import type { Address } from "../agents/core/types.ts";
 import type { KEPT } from "./manifest.ts";
+import type { Miner } from "./miner.ts";
 
 export type Kept = (typeof KEPT)[number];
 
@@ -21,15 +22,15 @@ export interface ChainFaults {
 /** Half of the least time between two blocks that time alone makes. */
 const PRICE_EVERY_MS = 250;
 
-/** Faults of an anvil chain. */
-export function createChainFaults(rpcUrl: string, asker: Address): ChainFaults {
+/** Faults of an anvil chain, between the blocks of its miner. */
+export function createChainFaults(rpcUrl: string, asker: Address, miner: Pick<Miner, "alone">): ChainFaults {
   const client = createTestClient({ mode: "anvil", transport: http(rpcUrl), cacheTime: 0 }).extend(publicActions);
   let timer: NodeJS.Timeout | undefined;
   const price = (gwei: number): Promise<void> =>
     client.setNextBlockBaseFeePerGas({ baseFeePerGas: parseGwei(String(gwei)) });
 
-  /** The signed transactions of the newest blocks, oldest first, as `kept` lets them come back. */
-  async function returning(blocks: number, kept: Kept): Promise<readonly Hex[]> {
+  /** The signed transactions of the newest blocks, oldest first: those of others, if they come back, and the asker's. */
+  async function returning(blocks: number, kept: Kept): Promise<readonly (readonly Hex[])[]> {
     const head = Number(await client.getBlockNumber());
     const numbers = Array.from({ length: blocks }, (_, index) => BigInt(head - blocks + 1 + index));
     const found = await Promise.all(
@@ -37,34 +38,36 @@ export function createChainFaults(rpcUrl: string, asker: Address): ChainFaults {
     );
     const all = found.flatMap(({ transactions }) => transactions);
     const asks = all.filter(({ from }) => from === asker);
-    const others = all.filter(({ from }) => from !== asker);
-    // The transactions of one sender stay in the order of their nonces.
-    const order = kept === "all" ? [...others, ...asks] : asks;
-    return Promise.all(
-      order.map(({ hash }) =>
-        client.request<{ Method: "eth_getRawTransactionByHash"; Parameters: [Hex]; ReturnType: Hex }>({
-          method: "eth_getRawTransactionByHash",
-          params: [hash],
-        }),
-      ),
-    );
+    const others = kept === "all" ? all.filter(({ from }) => from !== asker) : [];
+    const signed = ({ hash }: { readonly hash: Hex }): Promise<Hex> =>
+      client.request<{ Method: "eth_getRawTransactionByHash"; Parameters: [Hex]; ReturnType: Hex }>({
+        method: "eth_getRawTransactionByHash",
+        params: [hash],
+      });
+    return Promise.all([others, asks].map((some) => Promise.all(some.map(signed))));
+  }
+
+  async function reorganize(blocks: number, kept: Kept): Promise<void> {
+    const transactions = await returning(blocks, kept);
+    await client.request<{ Method: "anvil_reorg"; Parameters: [number, []]; ReturnType: null }>({
+      method: "anvil_reorg",
+      params: [blocks, []],
+    });
+    for (const some of transactions) {
+      for (const serializedTransaction of some)
+        // One that has become too cheap, or whose nonce another one has taken, is lost.
+        await client.sendRawTransaction({ serializedTransaction }).catch(() => undefined);
+      await client.mine({ blocks: 1 });
+    }
   }
 
   return {
-    async reorganize(blocks, kept) {
-      const transactions = await returning(blocks, kept);
-      await client.request<{ Method: "anvil_reorg"; Parameters: [number, []]; ReturnType: null }>({
-        method: "anvil_reorg",
-        params: [blocks, []],
-      });
-      for (const serializedTransaction of transactions)
-        // One that a block has mined after all is not taken again.
-        await client.sendRawTransaction({ serializedTransaction }).catch(() => undefined);
-    },
-    async jump(seconds) {
-      await client.increaseTime({ seconds });
-      await client.mine({ blocks: 1 });
-    },
+    reorganize: (blocks, kept) => miner.alone(() => reorganize(blocks, kept)),
+    jump: (seconds) =>
+      miner.alone(async () => {
+        await client.increaseTime({ seconds });
+        await client.mine({ blocks: 1 });
+      }),
     async priceGas(gwei) {
       clearInterval(timer);
       timer = undefined;

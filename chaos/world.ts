@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseEther } from "viem";
-import { privateKeyToAccount } from "viem/accounts";
+import { privateKeyToAccount, type PrivateKeyAccount } from "viem/accounts";
 import { revertName } from "../agents/adapters/chain/errors.ts";
 import { createOperatorActions } from "../agents/adapters/chain/operator.ts";
 import { createChainReader } from "../agents/adapters/chain/reader.ts";
@@ -26,6 +26,7 @@ import { createChainFaults, type ChainFaults } from "./chain-faults.ts";
 import { createChaosAgent, type ChaosAgent } from "./agents.ts";
 import type { Control } from "./controls.ts";
 import { createLinks, type Links } from "./links.ts";
+import { startMiner, type Miner } from "./miner.ts";
 import { questionOf } from "./model-server.ts";
 import { sourceOf } from "./source-server.ts";
 
@@ -85,8 +86,6 @@ const STAKE = parseEther("1000");
 /** What a slash leaves: whoever was slashed once is still drawn. */
 const LEAST_STAKE = parseEther("900");
 const FEE = parseEther("60");
-/** Blocks every half second: the 256 blocks in which a seed is known last two minutes. */
-const BLOCK_SECONDS = 0.5;
 const EPOCH_BLOCKS = 400;
 const MOST_REQUESTS = 40_000n;
 const TERMS = {
@@ -103,26 +102,22 @@ const WAKE_TIMEOUT_MS = 600_000;
 const WAKE_POLL_MS = 1_000;
 const START_TIMEOUT_MS = 600_000;
 
+type Closer = () => Promise<void>;
+
 /** Starts a world; its agents serve and have reached each other when this resolves. Rejects as soon as the signal aborts. */
 export async function startChaosWorld(
   plan: WorldPlan,
   tell: (line: string) => void,
   signal: AbortSignal,
 ): Promise<ChaosWorld> {
-  tell("starts a chain");
   const directory = await mkdtemp(join(tmpdir(), "conclave-chaos-"));
-  const closers: (() => Promise<void>)[] = [() => rm(directory, { recursive: true, force: true, maxRetries: 3 })];
+  const closers: Closer[] = [() => rm(directory, { recursive: true, force: true, maxRetries: 3 })];
   const close = async (): Promise<void> => {
     for (const closer of closers.toReversed()) await closer();
     closers.length = 0;
   };
   try {
-    const chain = await startLocalChain({ blockTimeSeconds: BLOCK_SECONDS });
-    closers.push(() => chain.stop());
-    const owner = privateKeyToAccount(chain.accounts[0]?.privateKey ?? "0x");
-    tell("deploys the contracts; after a change it compiles them first, which takes half a minute");
-    const deploying = deploy({ rpcUrl: chain.rpcUrl, account: owner, ...TERMS });
-    const deployment = await Promise.race([deploying, rejectedBy(signal)]);
+    const { chain, owner, deployment, miner } = await startChain(closers, tell, signal);
     tell(`starts ${plan.agents} agents`);
     const bank = openBank(chain, deployment.token, owner);
     const agents: ChaosAgent[] = [];
@@ -153,10 +148,11 @@ export async function startChaosWorld(
     const actions = await createOperatorActions({ ...source, account: owner, receiptPollMs: 100 });
     await until(async () => (await reader.agents()).every(({ endpoint }) => endpoint.length > 0), "endpoints", signal);
     // Agents are drawn from the epoch after the one in which they registered.
-    await chain.nextEpoch(EPOCH_BLOCKS);
-    const faults = createChainFaults(chain.rpcUrl, asker);
+    const nextEpoch = (): Promise<void> => miner.alone(() => chain.nextEpoch(EPOCH_BLOCKS));
+    await nextEpoch();
+    const faults = createChainFaults(chain.rpcUrl, asker, miner);
     closers.push(async () => faults.close());
-    const asking = createAsking({ actions, reader, chain }, plan, signal);
+    const asking = createAsking({ actions, reader, nextEpoch }, plan, signal);
     tell("asks a first question, which shows that the agents reach each other");
     const { requestId } = await asking.ask("mbft");
     const isOpen = async (): Promise<boolean> => (await reader.requestState(requestId, signal)).status === "requested";
@@ -177,13 +173,33 @@ export async function startChaosWorld(
       appeal: asking.appeal,
       asked: asking.asked,
       chainFaults: { ...faults, reorganize: (blocks, kept) => asking.inOrder(() => faults.reorganize(blocks, kept)) },
-      nextEpoch: () => chain.nextEpoch(EPOCH_BLOCKS),
+      nextEpoch,
       close,
     };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+interface StartedChain extends Pick<ChaosWorld, "chain" | "deployment"> {
+  /** Account of the deployer, who asks and appeals, too. */
+  readonly owner: PrivateKeyAccount;
+  readonly miner: Miner;
+}
+
+/** Starts a chain that has the contracts, and adds what stops it. */
+async function startChain(closers: Closer[], tell: (line: string) => void, signal: AbortSignal): Promise<StartedChain> {
+  tell("starts a chain");
+  const chain = await startLocalChain({ engine: "anvil" });
+  closers.push(() => chain.stop());
+  const owner = privateKeyToAccount(chain.accounts[0]?.privateKey ?? "0x");
+  tell("deploys the contracts; after a change it compiles them first, which takes half a minute");
+  const deploying = deploy({ rpcUrl: chain.rpcUrl, account: owner, ...TERMS });
+  const deployment = await Promise.race([deploying, rejectedBy(signal)]);
+  const miner = await startMiner(chain.rpcUrl);
+  closers.push(() => miner.stop());
+  return { chain, owner, deployment, miner };
 }
 
 interface Asking extends Pick<ChaosWorld, "ask" | "appeal" | "asked"> {
@@ -194,12 +210,12 @@ interface Asking extends Pick<ChaosWorld, "ask" | "appeal" | "asked"> {
 interface AskingPorts {
   readonly actions: Pick<OperatorActions, "request" | "appeal">;
   readonly reader: ChainReader;
-  readonly chain: LocalChain;
+  readonly nextEpoch: ChaosWorld["nextEpoch"];
 }
 
 /** Asks and appeals, one after the other: each approves what it pays. */
 function createAsking(
-  { actions, reader, chain }: AskingPorts,
+  { actions, reader, nextEpoch }: AskingPorts,
   { agents, seats, appeals, skipsBlocks }: WorldPlan,
   signal: AbortSignal,
 ): Asking {
@@ -210,7 +226,7 @@ function createAsking(
     await until(async () => !(await isAnyAsleep()), "agent that is awake", signal);
     await skip();
   };
-  const skip = async (): Promise<void> => (skipsBlocks ? chain.nextEpoch(EPOCH_BLOCKS) : undefined);
+  const skip = async (): Promise<void> => (skipsBlocks ? nextEpoch() : undefined);
   let asked = 0;
   let last: Promise<unknown> = Promise.resolve();
   const inOrder: Asking["inOrder"] = (action) => {

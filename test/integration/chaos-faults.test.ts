@@ -11,9 +11,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createPublicClient, createWalletClient, http, parseGwei } from "viem";
-import { privateKeyToAccount, type PrivateKeyAccount } from "viem/accounts";
-import { receiptOf } from "../../agents/adapters/chain/receipt.ts";
 import { createFileJournals } from "../../agents/adapters/journal/file-journal.ts";
 import { createKeystore } from "../../agents/adapters/keystore/keystore.ts";
 import { createLibp2pNetwork } from "../../agents/adapters/libp2p/network.ts";
@@ -24,8 +21,6 @@ import { attemptOf, keyOf, signMessage } from "../support/core/committee.ts";
 import { createGatewaySource } from "../../agents/adapters/ipfs/gateway-source.ts";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import { encode } from "../../agents/core/encoding/codec.ts";
-import type { Address, Hex } from "../../agents/core/types.ts";
-import { createChainFaults } from "../../chaos/chain-faults.ts";
 import { CONTROLS } from "../../chaos/controls.ts";
 import { createLinks, GOOD_WIRE } from "../../chaos/links.ts";
 import { AGENTS, HARMS, type Perturbation } from "../../chaos/manifest.ts";
@@ -34,8 +29,7 @@ import { wireOf } from "../../chaos/perturb.ts";
 import { LAG_BLOCKS, startRpcProxy } from "../../chaos/rpc-proxy.ts";
 import { sourceOf, startSourceServer } from "../../chaos/source-server.ts";
 import { startWrongGateway } from "../../chaos/wrong-gateway.ts";
-import { startLocalChain } from "../../devnet/local-chain.ts";
-import { assertAtLeast, assertBelow } from "../support/assertions.ts";
+import { assertAtLeast } from "../support/assertions.ts";
 import { until } from "../support/until.ts";
 
 const when = { afterMs: 0, forMs: 1_000 };
@@ -216,55 +210,6 @@ describe("what chaos breaks", () => {
       await proxy.close();
       node.closeAllConnections();
       node.close();
-    }
-  });
-
-  it("the chain: blocks are replaced, and what was in them comes back or is lost; its clock jumps; gas is dear, and cheap again", async () => {
-    const chain = await startLocalChain({ engine: "anvil" });
-    const [asker, other] = chain.accounts.map(({ privateKey }) => privateKeyToAccount(privateKey));
-    assert.ok(asker !== undefined && other !== undefined);
-    const client = createPublicClient({ transport: http(chain.rpcUrl), cacheTime: 0 });
-    const faults = createChainFaults(chain.rpcUrl, asker.address.toLowerCase() as Address);
-    const send = (account: PrivateKeyAccount): Promise<Hex> =>
-      createWalletClient({ account, transport: http(chain.rpcUrl) }).sendTransaction({
-        chain: null,
-        to: other.address,
-        value: 1n,
-      });
-    const isMined = (hash: Hex): Promise<boolean> =>
-      client.getTransactionReceipt({ hash }).then(
-        () => true,
-        () => false,
-      );
-    const baseFee = async (): Promise<bigint> => {
-      await send(asker);
-      return (await client.getBlock()).baseFeePerGas ?? 0n;
-    };
-    try {
-      for (const [kept, survives] of [
-        ["all", true],
-        ["asks", false],
-      ] as const) {
-        const own: Hex = await send(asker);
-        const foreign: Hex = await send(other);
-        const before = await client.getBlock();
-        await faults.reorganize(2, kept);
-        assert.notEqual((await client.getBlock({ blockNumber: before.number })).hash, before.hash);
-        for (const hash of survives ? [own, foreign] : [own]) await receiptOf(client, hash);
-        assert.equal(await isMined(foreign), survives, kept);
-      }
-      const { timestamp } = await client.getBlock();
-      await faults.jump(4_000);
-      assertAtLeast(Number((await client.getBlock()).timestamp - timestamp), 4_000);
-      await faults.priceGas(50);
-      assert.equal(await baseFee(), parseGwei("50"));
-      await faults.priceGas(null);
-      // The next block was still to be as dear.
-      await baseFee();
-      assertBelow(Number(await baseFee()), Number(parseGwei("50")));
-    } finally {
-      faults.close();
-      await chain.stop();
     }
   });
 
