@@ -77,15 +77,15 @@ describe("a chain in chaos", () => {
     );
     const miner = await startMiner(chain.rpcUrl);
     const faults = createChainFaults(chain.rpcUrl, zeroAddress as Address, miner);
-    let isDone = false;
+    const done = new AbortController();
     const mine = async (): Promise<void> => {
-      while (!isDone) await miner.alone(() => client.mine({ blocks: 1 }));
+      while (!done.signal.aborted) await miner.alone(() => client.mine({ blocks: 1 }));
     };
     try {
       await chain.nextEpoch(10);
       const mining = Promise.all([mine(), mine()]);
       for (let reorganizations = 0; reorganizations < 50; reorganizations++) await faults.reorganize(5, "all");
-      isDone = true;
+      done.abort();
       await mining;
       await miner.stop();
       const blocks = await Promise.all(
@@ -96,7 +96,7 @@ describe("a chain in chaos", () => {
       for (const [index, { hash }] of blocks.slice(0, -1).entries())
         assert.equal(blocks[index + 1]?.parentHash, hash, `the parent of block ${index + 1}`);
     } finally {
-      isDone = true;
+      done.abort();
       faults.close();
       await miner.stop();
       await chain.stop();
