@@ -8,6 +8,7 @@ import { createSystemClock } from "../../../agents/adapters/clock/system-clock.t
 import { createHeliaContentStore } from "../../../agents/adapters/ipfs/helia-content-store.ts";
 import { createFileJournals } from "../../../agents/adapters/journal/file-journal.ts";
 import { keysFromPrivateKey } from "../../../agents/adapters/keystore/keys.ts";
+import { networkBounds } from "../../../agents/adapters/libp2p/bounds.ts";
 import { createLibp2pNetwork } from "../../../agents/adapters/libp2p/network.ts";
 import { createMemoryJournals } from "../../../agents/adapters/memory/journal.ts";
 import { createMemoryModel } from "../../../agents/adapters/memory/model.ts";
@@ -19,7 +20,8 @@ import { PRECOMMIT, PREVOTE, PROPOSE } from "../../../agents/core/seat/certify/m
 import { proposerOf } from "../../../agents/core/seat/certify/proposals.ts";
 import type { Address, RequestId, SeatIndex } from "../../../agents/core/types.ts";
 import { createIngress } from "../../../agents/node/seat/ingress.ts";
-import { openSession } from "../../../agents/node/seat/session.ts";
+import { createResend } from "../../../agents/node/seat/resend.ts";
+import { openSession, type Session } from "../../../agents/node/seat/session.ts";
 import { createRequestBudget } from "../../../agents/node/seat/token-budget.ts";
 import type { Log } from "../../../agents/ports/log.ts";
 import type { Network } from "../../../agents/ports/network.ts";
@@ -36,11 +38,18 @@ const quorum = quorumOf(seats);
 /** No time-out ends a step: what is measured is how long it takes. */
 const TIMING = { phaseMs: 120_000, graceMs: 60_000, certifyMs: 120_000, certifyDeltaMs: 10_000 };
 const TRUTH = "yes";
+/** Many seats that dial each other at once replace each other's connections for a while: longer than a dial may take. */
+const QUIET_MS = networkBounds.openTimeoutMs + 2_000;
 
 const keys = keysFromPrivateKey(keyOf(seat));
 const clock = createSystemClock();
 const silent: Log = { debug() {}, info() {}, warn() {}, error: (data, message) => console.error(message, data) };
-const libp2pNetwork = await createLibp2pNetwork({ privateKey: keys.libp2pPrivateKey() });
+/** When a link last came or went. */
+let linkedAt = performance.now();
+const libp2pNetwork = await createLibp2pNetwork({
+  privateKey: keys.libp2pPrivateKey(),
+  report: () => void (linkedAt = performance.now()),
+});
 const others = Array.from({ length: seats }, (_, index) => addressOf(index)).filter((other) => other !== keys.address);
 const ingress = createIngress(silent, clock);
 await mkdir(join(folder, "journals"), { recursive: true });
@@ -73,6 +82,10 @@ const network: Network = {
     libp2pNetwork.send(to, frame);
   },
 };
+/** The session of this decision, which sends again what a connection lost, as an agent does. */
+let current: readonly Session[] = [];
+const resend = createResend({ network, clock }, new AbortController().signal);
+network.onConnect((peer) => resend(peer, current));
 let startedAt: bigint | null = null;
 const exchange = createExchange(libp2pNetwork, others, () => tell({ kind: "exchanged", startedAt, doneAt: now() }));
 let pinging: { readonly bytes: number; readonly to: Address; left: number; readonly delaysMs: number[] } | null = null;
@@ -125,6 +138,7 @@ async function decide(repetition: number): Promise<void> {
     onConflict() {},
     onUnread() {},
   });
+  current = [session];
   ingress.opened(session);
   const certifiedAt = await certified.promise;
   const spentMs = cpuMs() - cpuBefore;
@@ -174,7 +188,7 @@ async function connect(multiaddrs: readonly (readonly string[])[]): Promise<void
     return { signer, publicKey, multiaddrs: addresses };
   });
   libp2pNetwork.setPeers(peers.filter(({ signer }) => signer !== keys.address));
-  while (libp2pNetwork.connected().length < others.length) await sleep(50);
+  while (libp2pNetwork.connected().length < others.length || performance.now() < linkedAt + QUIET_MS) await sleep(50);
   tell({ kind: "connected" });
 }
 
