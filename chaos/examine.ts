@@ -42,8 +42,8 @@ export interface Examined {
   readonly asked: readonly Asked[];
   /** The request that was asked after everything was mended. */
   readonly last: Asked;
-  /** How many agents were shown something else by sources, or lied: at most f of them cannot make the others answer by it. */
-  readonly misled: number;
+  /** Agents that were shown something else by sources, or lied: at most f of a committee cannot make the others answer by it. */
+  readonly misled: readonly number[];
   /** Agents that signed two things on purpose. */
   readonly equivocators: readonly number[];
   /** Agents that have to be slashed. */
@@ -60,6 +60,8 @@ export async function examine(
   const findings: Finding[] = [];
   const find = (kind: Finding["kind"], what: string): void => void findings.push({ kind, what });
   const all = [...asked, last];
+  const idsOf = (agents: readonly number[]): readonly unknown[] => agents.map((agent) => world.agents[agent]?.agentId);
+  const misledIds = idsOf(misled);
   const attempts: Attempt[] = [];
   const sharesOf = new Map<bigint, readonly number[]>();
   let decisions = 0;
@@ -79,16 +81,20 @@ export async function examine(
     if (committed.length === 1 && committed[0]?.decision.attempt === 0)
       sharesOf.set(requestId, committed[0]?.decision.shares ?? []);
     attempts.push(...attemptsIn(world, events));
-    await prove(world, one, find, signal);
-    const { answer, status: said } = committed.at(-1)?.decision ?? {};
-    // What was asked in peace has to be answered, and rightly.
-    const mustAnswer = one === last;
-    const mustBeRight = mustAnswer || (one.hasSource && misled <= faultTolerance(world.seats));
-    if ((mustAnswer && said !== "decided") || (mustBeRight && said === "decided" && answer !== one.truth))
-      find("wrong answer", `${label} is ${said} ${JSON.stringify(answer)}, not ${one.truth}`);
+    for (const [index, { committee, decision }] of committed.entries()) {
+      const { answer, status: said } = decision;
+      // What was asked in peace has to be answered, and rightly.
+      const mustAnswer = one === last && index === committed.length - 1;
+      const liars = committee.filter(({ agentId }) => misledIds.includes(agentId)).length;
+      const mustBeRight = one === last || (one.hasSource && liars <= faultTolerance(committee.length));
+      if ((mustAnswer && said !== "decided") || (mustBeRight && said === "decided" && answer !== one.truth))
+        find("wrong answer", `${label} is ${said} ${JSON.stringify(answer)}, not ${one.truth}`);
+    }
+    for (const [index, event] of events.entries())
+      if (event.kind === "decisionCommitted") await prove(world, one, events.slice(0, index + 1), find, signal);
   }
   const { messages, doubles, broken } = await readSlots(copies, attempts);
-  const culprits = equivocators.map((agent) => world.agents[agent]?.agentId);
+  const culprits = idsOf(equivocators);
   for (const { requestId, seat, agentId, slot } of doubles)
     // Whoever equivocated is honest again when the last one is asked.
     if (requestId === last.requestId || !culprits.includes(agentId))
@@ -115,17 +121,19 @@ function attemptsIn({ reader }: ChaosWorld, events: readonly ChainEvent[]): read
   );
 }
 
-/** Replays the decision from the chain and what the agents have pinned, as `conclave verify` does. */
+/** Replays the decision that stood after these events from the chain and what the agents have pinned, as `conclave verify` does. */
 async function prove(
   { reader, transactions, agents }: ChaosWorld,
   { requestId, protocol }: Asked,
+  events: readonly ChainEvent[],
   find: (kind: Finding["kind"], what: string) => void,
   signal: AbortSignal,
 ): Promise<void> {
   const folders = await Promise.all(agents.map(({ directory }) => openFolderReader(join(directory, "data", "ipfs"))));
   const get = (digest: Digest): Promise<Uint8Array> => firstOf(folders, digest, signal);
   const gateway = await startWrongGateway(get, Number(requestId));
-  const chain = { ...reader, certificate: transactions.certificate.bind(transactions) };
+  const certificate = transactions.certificate.bind(transactions);
+  const chain = { ...reader, requestEvents: () => Promise.resolve(events), certificate };
   /** Why it is not proven; null if it is. */
   const failureWith = async (store: Parameters<typeof verifyRequest>[0]["store"]): Promise<string | null> => {
     try {

@@ -1,14 +1,21 @@
 // Breaks real agents on purpose, and examines what came of it (docs/chaos.md).
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { InvalidArgumentError } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 import { messageOf } from "../agents/core/errors.ts";
-import { limits } from "../agents/core/limits.ts";
 import { between, EXIT_USAGE, exitCodeOf, readGiven, toolCommand } from "../scripts/shared/arguments.ts";
 import { CONTROLS, type Control } from "./controls.ts";
 import { generateManifest } from "./generate.ts";
 import type { Finding } from "./examine.ts";
-import { AGENTS, agentsOf, parseManifest, PERTURBATIONS, type Manifest, type PerturbationKind } from "./manifest.ts";
+import {
+  AGENTS,
+  agentsOf,
+  APPEAL_TERMS,
+  parseManifest,
+  PERTURBATIONS,
+  type Manifest,
+  type PerturbationKind,
+} from "./manifest.ts";
 import { runManifest } from "./run.ts";
 import { teller } from "./teller.ts";
 import { startChaosWorld, type ChaosWorld, type WorldPlan } from "./world.ts";
@@ -54,8 +61,17 @@ function commandLine(): ReturnType<typeof toolCommand> {
     .option("--seed <first>", "the first seed; each manifest is made from one", between(0, MOST_SEED), 1)
     .option("--manifests <count>", "how many manifests, one after the other", between(1, MOST_MANIFESTS), 1)
     .option("--manifest <files...>", "run these manifests (YAML) instead of generated ones")
-    .option("--only <kinds>", `draw only these perturbations: some of ${PERTURBATIONS.join(",")}`, kinds)
-    .option("--appeals", "make manifests in which somebody appeals against every decision; they take 13 agents")
+    .addOption(
+      new Option("--only <kinds>", `draw only these perturbations: some of ${PERTURBATIONS.join(",")}`)
+        .argParser(kinds)
+        .conflicts("manifest"),
+    )
+    .addOption(
+      new Option(
+        "--appeals",
+        "make manifests in which somebody appeals against every decision; they take 13 agents",
+      ).conflicts("manifest"),
+    )
     .option(
       "--control <name>",
       `switch one safety off, which has to be found: ${Object.keys(CONTROLS).join(", ")}`,
@@ -128,7 +144,9 @@ async function main(argv: readonly string[]): Promise<number> {
 }
 
 function planOf({ appeals }: Manifest, control: Control | undefined): WorldPlan {
-  const committees = appeals ? { seats: limits.minCommittee, appeals: 1 } : { seats: AGENTS, appeals: 0 };
+  const committees = appeals
+    ? { seats: APPEAL_TERMS.committeeSize, appeals: APPEAL_TERMS.appeals }
+    : { seats: AGENTS, appeals: 0 };
   return { agents: agentsOf(appeals), ...committees, control: control ?? null, ownDisks: true, skipsBlocks: true };
 }
 

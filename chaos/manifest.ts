@@ -2,12 +2,16 @@
 import { parse, stringify } from "yaml";
 import { z } from "zod";
 import { ConclaveError } from "../agents/core/errors.ts";
+import { limits } from "../agents/core/limits.ts";
 import { protocols } from "../agents/core/protocols/index.ts";
+import { agentsNeeded } from "../agents/core/request/rounds.ts";
 
 /** Agents of a world without appeals; each is on every committee. */
 export const AGENTS = 5;
+/** Seats of a committee, and appeals, in a world with appeals. */
+export const APPEAL_TERMS = { committeeSize: limits.minCommittee, appeals: 1 } as const;
 /** Agents of a world with appeals: a committee of four, and the nine others that an appeal calls. */
-export const APPEAL_AGENTS = 13;
+export const APPEAL_AGENTS = agentsNeeded(APPEAL_TERMS);
 /** Protocols whose seats read what a question names. */
 export const SOURCE_PROTOCOLS: readonly string[] = protocols
   .filter(({ readsSources }) => readsSources)
@@ -16,10 +20,7 @@ export const SOURCE_PROTOCOLS: readonly string[] = protocols
 export const MOST_AFTER_MS = 30_000;
 export const MOST_FOR_MS = 30_000;
 
-const agent = z
-  .int()
-  .min(0)
-  .max(APPEAL_AGENTS - 1);
+const agent = z.int().min(0);
 const when = { afterMs: z.int().min(0).max(MOST_AFTER_MS), forMs: z.int().min(0).max(MOST_FOR_MS) };
 
 /**
@@ -149,7 +150,8 @@ const manifestSchema = z
         const isKnown = named.every((one) => Number(one) < agents);
         // A side of all agents would part nobody.
         if (isKnown && named.length < agents) continue;
-        const message = isKnown ? `expected at most ${agents - 1} agents` : `expected agents from 0 to ${agents - 1}`;
+        const known = `expected agents from 0 to ${agents - 1}${appeals ? "" : `, or with "appeals: true" to ${APPEAL_AGENTS - 1}`}`;
+        const message = isKnown ? `expected at most ${agents - 1} agents` : `${known}, not ${JSON.stringify(value)}`;
         context.addIssue({ code: "custom", path: ["perturbations", index, field], message });
       }
   });

@@ -61,10 +61,16 @@ export async function runManifest(world: ChaosWorld, manifest: Manifest, options
     await ended(world, [last], PROGRESS_MS, options);
     await slashedBy(world, manifest.slashed, PROGRESS_MS, signal);
     copying.abort();
-    await copied;
+    await Promise.all([copied, ...appeals]);
     const liars = agentsThat(manifest, (one) => one.kind === "source" && one.fault === "lie");
-    const misled = new Set([...liars, ...equivocators]).size;
-    const examined = { asked, last, misled, equivocators, slashed: manifest.slashed, copies };
+    const examined = {
+      asked,
+      last,
+      misled: [...liars, ...equivocators],
+      equivocators,
+      slashed: manifest.slashed,
+      copies,
+    };
     const examination = await examine(world, examined, signal);
     if (examination.findings.length > 0) await keep(world, out, examination);
     return examination;
@@ -89,15 +95,18 @@ async function appealAgainst(
   tell: RunOptions["tell"],
   signal: AbortSignal,
 ): Promise<void> {
+  let failed: string | null = null;
   while (!signal.aborted) {
     try {
       const { provisional } = await world.reader.requestState(requestId, signal);
       if (provisional) {
-        tell(`appeals against the decision on request ${requestId} (${protocol})`);
+        if (failed === null) tell(`appeals against the decision on request ${requestId} (${protocol})`);
         await world.appeal(requestId);
       }
     } catch (error) {
-      if (!signal.aborted) tell(`the appeal failed: ${messageOf(error)}`);
+      const message = messageOf(error);
+      if (!signal.aborted && message !== failed) tell(`the appeal failed: ${message}`);
+      failed = message;
     }
     await sleep(POLL_MS, undefined, { signal }).catch(() => undefined);
   }

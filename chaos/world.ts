@@ -12,8 +12,10 @@ import { createChainReader } from "../agents/adapters/chain/reader.ts";
 import { createTransactionReader } from "../agents/adapters/chain/transaction-reader.ts";
 import { messageOf } from "../agents/core/errors.ts";
 import { protocolById } from "../agents/core/protocols/index.ts";
+import type { RequestState } from "../agents/core/request/events.ts";
 import { lastRound, progressOf } from "../agents/core/request/progress.ts";
 import { agentsNeeded } from "../agents/core/request/rounds.ts";
+import { isFinalState } from "../agents/core/request/state.ts";
 import { defaultTerms } from "../agents/core/request/terms.ts";
 import type { Address, RequestId } from "../agents/core/types.ts";
 import type { ChainReader, OperatorActions, TransactionReader } from "../agents/ports/chain.ts";
@@ -154,9 +156,7 @@ export async function startChaosWorld(
     closers.push(async () => faults.close());
     const asking = createAsking({ actions, reader, nextEpoch }, plan, signal);
     tell("asks a first question, which shows that the agents reach each other");
-    const { requestId } = await asking.ask("mbft");
-    const isOpen = async (): Promise<boolean> => (await reader.requestState(requestId, signal)).status === "requested";
-    await until(async () => !(await isOpen()), "decision of the first question", signal);
+    await askFirst(asking, reader, plan, signal);
     return {
       directory,
       chain,
@@ -205,6 +205,22 @@ async function startChain(closers: Closer[], tell: (line: string) => void, signa
 interface Asking extends Pick<ChaosWorld, "ask" | "appeal" | "asked"> {
   /** Runs an action while no request is being asked. */
   inOrder<Result>(action: () => Promise<Result>): Promise<Result>;
+}
+
+/** Asks a question of all agents: the appeal calls those whom the first committee left out. */
+async function askFirst(
+  asking: Asking,
+  reader: ChainReader,
+  { appeals }: WorldPlan,
+  signal: AbortSignal,
+): Promise<void> {
+  const { requestId } = await asking.ask("mbft");
+  const state = (): Promise<RequestState> => reader.requestState(requestId, signal);
+  if (appeals > 0) {
+    await until(async () => (await state()).provisional, "decision to appeal against", signal);
+    await asking.appeal(requestId);
+  }
+  await until(async () => isFinalState(await state()), "decision of the first question", signal);
 }
 
 interface AskingPorts {

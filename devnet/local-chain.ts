@@ -2,7 +2,7 @@
 import type { ChildProcess } from "node:child_process";
 import { pbkdf2Sync } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -77,15 +77,11 @@ async function startAnvil(binary: string, options: LocalChainOptions): Promise<L
   const mining = blockTimeSeconds === undefined ? [] : ["--block-time", String(blockTimeSeconds), "--mixed-mining"];
   const kept =
     stateFile === undefined ? [] : ["--state", stateFile, "--state-interval", String(STATE_INTERVAL_SECONDS)];
-  // anvil writes older states there, some MB a block, and never removes them: by default into the user's home.
-  const states = await mkdtemp(join(tmpdir(), "conclave-anvil-"));
-  const flags = [...place, ...funded, ...mining, ...kept, "--cache-path", states];
-  const guarded = spawnGuarded(binary, flags, { signal: "TERM", output: ["pipe", "ignore"] });
+  // anvil writes older states there, up to some MB a block, and never removes them: by default into the user's home.
+  const scratch = await mkdtemp(join(tmpdir(), "conclave-anvil-"));
+  const flags = [...place, ...funded, ...mining, ...kept, "--cache-path", scratch];
+  const guarded = spawnGuarded(binary, flags, { signal: "TERM", output: ["pipe", "ignore"], scratch });
   const child = guarded.process;
-  const stop = async (): Promise<void> => {
-    await guarded.stop();
-    await rm(states, { recursive: true, force: true, maxRetries: 3 });
-  };
   try {
     const rpcUrl = `http://${await listeningAddress(child)}`;
     return {
@@ -94,10 +90,10 @@ async function startAnvil(binary: string, options: LocalChainOptions): Promise<L
       chainId: CHAIN_ID,
       accounts: developmentAccounts(accounts),
       nextEpoch: (epochBlocks) => nextEpoch(rpcUrl, epochBlocks),
-      stop,
+      stop: guarded.stop,
     };
   } catch (error) {
-    await stop();
+    await guarded.stop();
     throw error;
   }
 }

@@ -24,7 +24,7 @@ export async function main(argv: readonly string[]): Promise<number> {
       `Computes what 10,000 agents and a decision a second ask of agents, networks, chains and stores, and what gives out first. It takes what was measured (${INPUTS_FILE}) and the gas of test/contracts/gas.json.`,
     )
     .addOption(
-      new Option("--measure [parts...]", `measure anew, all in some minutes, and write ${INPUTS_FILE}`).choices(PARTS),
+      new Option("--measure [parts...]", `measure anew, all in half an hour, and write ${INPUTS_FILE}`).choices(PARTS),
     )
     .option("--write", `write the tables of ${DOCUMENT}`)
     .option("--check", `write nothing; exit code 1 if the tables of ${DOCUMENT} differ from what is computed`)

@@ -27,7 +27,7 @@ const DECISIONS: Readonly<Record<Size, number>> = { 7: 40, 13: 15, 31: 3, 64: 1 
 const AUDITED = 300;
 const INDEXED = 2_000;
 
-/** Measures these parts, in some minutes, and writes the inputs; the other parts stay as they were. */
+/** Measures these parts, all in half an hour, and writes the inputs; the other parts stay as they were. */
 export async function measureInputs(parts: readonly Part[], progress: (line: string) => void): Promise<void> {
   const known = (): Partial<Inputs> => (existsSync(join(root, INPUTS_FILE)) ? readInputs() : {});
   for (const part of parts) {

@@ -24,14 +24,16 @@ describe("a chain in chaos", () => {
     const [asker, other] = chain.accounts.map(({ privateKey }) => privateKeyToAccount(privateKey));
     assert.ok(asker !== undefined && other !== undefined);
     const client = createPublicClient({ transport: http(chain.rpcUrl), cacheTime: 0 });
-    const miner = await startMiner(chain.rpcUrl);
-    const faults = createChainFaults(chain.rpcUrl, asker.address.toLowerCase() as Address, miner);
-    const send = async (account: PrivateKeyAccount): Promise<Hex> => {
-      const wallet = createWalletClient({ account, transport: http(chain.rpcUrl) });
-      const hash = await wallet.sendTransaction({ chain: null, to: other.address, value: 1n });
-      await receiptOf(client, hash);
-      return hash;
-    };
+    // Each transaction has a block of its own.
+    const faults = createChainFaults(chain.rpcUrl, asker.address.toLowerCase() as Address, {
+      alone: (action) => action(),
+    });
+    const send = (account: PrivateKeyAccount): Promise<Hex> =>
+      createWalletClient({ account, transport: http(chain.rpcUrl) }).sendTransaction({
+        chain: null,
+        to: other.address,
+        value: 1n,
+      });
     const isMined = (hash: Hex): Promise<boolean> =>
       client.getTransactionReceipt({ hash }).then(
         () => true,
@@ -42,14 +44,14 @@ describe("a chain in chaos", () => {
       return (await client.getBlock()).baseFeePerGas ?? 0n;
     };
     try {
-      await chain.nextEpoch(10);
       for (const [kept, survives] of [
         ["all", true],
         ["asks", false],
       ] as const) {
-        const [own, foreign]: readonly [Hex, Hex] = await Promise.all([send(asker), send(other)]);
+        const own: Hex = await send(asker);
+        const foreign: Hex = await send(other);
         const before = await client.getBlock();
-        await faults.reorganize(5, kept);
+        await faults.reorganize(2, kept);
         assert.notEqual((await client.getBlock({ blockNumber: before.number })).hash, before.hash);
         for (const hash of survives ? [own, foreign] : [own]) await receiptOf(client, hash);
         assert.equal(await isMined(foreign), survives, kept);
@@ -65,7 +67,6 @@ describe("a chain in chaos", () => {
       assertBelow(Number(await baseFee()), Number(parseGwei("50")));
     } finally {
       faults.close();
-      await miner.stop();
       await chain.stop();
     }
   });
@@ -82,14 +83,14 @@ describe("a chain in chaos", () => {
       while (!done.signal.aborted) await miner.alone(() => client.mine({ blocks: 1 }));
     };
     try {
-      await chain.nextEpoch(10);
+      await miner.alone(() => chain.nextEpoch(10));
       const mining = Promise.all([mine(), mine()]);
       for (let reorganizations = 0; reorganizations < 50; reorganizations++) await faults.reorganize(5, "all");
       done.abort();
       await mining;
       await miner.stop();
       const blocks = await Promise.all(
-        Array.from({ length: Number(await client.getBlockNumber()) }, (_, index) =>
+        Array.from({ length: Number(await client.getBlockNumber()) + 1 }, (_, index) =>
           client.getBlock({ blockNumber: BigInt(index) }),
         ),
       );

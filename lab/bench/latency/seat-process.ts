@@ -48,7 +48,9 @@ const silent: Log = { debug() {}, info() {}, warn() {}, error: (data, message) =
 let linkedAt = performance.now();
 const libp2pNetwork = await createLibp2pNetwork({
   privateKey: keys.libp2pPrivateKey(),
-  report: () => void (linkedAt = performance.now()),
+  report: ({ kind }) => {
+    if (kind === "linkUp" || kind === "linkDown") linkedAt = performance.now();
+  },
 });
 const others = Array.from({ length: seats }, (_, index) => addressOf(index)).filter((other) => other !== keys.address);
 const ingress = createIngress(silent, clock);
@@ -84,7 +86,7 @@ const network: Network = {
 };
 /** The session of this decision, which sends again what a connection lost, as an agent does. */
 let current: readonly Session[] = [];
-const resend = createResend({ network, clock }, new AbortController().signal);
+const resend = createResend({ network: libp2pNetwork, clock }, new AbortController().signal);
 network.onConnect((peer) => resend(peer, current));
 let startedAt: bigint | null = null;
 const exchange = createExchange(libp2pNetwork, others, () => tell({ kind: "exchanged", startedAt, doneAt: now() }));
@@ -143,7 +145,7 @@ async function decide(repetition: number): Promise<void> {
   const certifiedAt = await certified.promise;
   const spentMs = cpuMs() - cpuBefore;
   const isProposer = proposerOf(attempt, 0) === seat;
-  const told = toldBy(certifiedAt);
+  const told = toldBy(attempt.request.id, certifiedAt);
   tell({
     kind: "decided",
     proposer: isProposer ? { lastMessageAt: told.lastMessageAt, sizes: told.sizes } : null,
@@ -153,15 +155,23 @@ async function decide(repetition: number): Promise<void> {
   });
 }
 
-/** What the frames that passed tell: the last message of the deliberation, the sizes of those that certify, and what each step took here. */
-function toldBy(certifiedAt: bigint): {
+/** What the frames of a request tell, each when it first passed: the last message of the deliberation, the sizes of those that certify, and what each step took here. */
+function toldBy(
+  requestId: RequestId,
+  certifiedAt: bigint,
+): {
   readonly lastMessageAt: bigint;
   readonly sizes: Sizes;
   readonly stages: Stages;
 } {
-  const phased = passed
-    .filter(({ at }) => at <= certifiedAt)
-    .map((one) => ({ ...one, phase: decodeEnvelope(one.frame)?.slot.phase ?? 0 }));
+  const seen = new Set<string>();
+  const phased = passed.flatMap((one) => {
+    const slot = decodeEnvelope(one.frame)?.slot;
+    const name = `${slot?.phase}.${slot?.round}.${slot?.seat}`;
+    if (slot?.requestId !== requestId || one.at > certifiedAt || seen.has(name)) return [];
+    seen.add(name);
+    return [{ ...one, phase: slot.phase }];
+  });
   const of = (phase: number): typeof phased => phased.filter((one) => one.phase === phase);
   const sentAt = (phase: number): bigint | null => of(phase).find(({ isOwn }) => isOwn)?.at ?? null;
   /** When this seat had a quorum of the votes, its own included. */
