@@ -5,6 +5,7 @@ import { InvalidArgumentError, Option } from "commander";
 import { messageOf } from "../agents/core/errors.ts";
 import { between, EXIT_USAGE, exitCodeOf, readGiven, toolCommand } from "../scripts/shared/arguments.ts";
 import { CONTROLS, type Control } from "./controls.ts";
+import { newFolder } from "./folder.ts";
 import { generateManifest } from "./generate.ts";
 import type { Finding } from "./examine.ts";
 import {
@@ -58,8 +59,18 @@ function commandLine(): ReturnType<typeof toolCommand> {
     .description(
       "Runs real agents over libp2p on a local chain, breaks processes, network, chain, RPC nodes, models, sources and disks, and examines the outcome from outside.",
     )
-    .option("--seed <first>", "the first seed; each manifest is made from one", between(0, MOST_SEED), 1)
-    .option("--manifests <count>", "how many manifests, one after the other", between(1, MOST_MANIFESTS), 1)
+    .addOption(
+      new Option("--seed <first>", "the first seed; each manifest is made from one")
+        .argParser(between(0, MOST_SEED))
+        .default(1)
+        .conflicts("manifest"),
+    )
+    .addOption(
+      new Option("--manifests <count>", "how many manifests, one after the other")
+        .argParser(between(1, MOST_MANIFESTS))
+        .default(1)
+        .conflicts("manifest"),
+    )
     .option("--manifest <files...>", "run these manifests (YAML) instead of generated ones")
     .addOption(
       new Option("--only <kinds>", `draw only these perturbations: some of ${PERTURBATIONS.join(",")}`)
@@ -77,10 +88,20 @@ function commandLine(): ReturnType<typeof toolCommand> {
       `switch one safety off, which has to be found: ${Object.keys(CONTROLS).join(", ")}`,
       oneOf(Object.keys(CONTROLS) as Control[]),
     )
-    .option("--out <folder>", "where failures are kept", ".cache/chaos")
+    .option(
+      "--out <folder>",
+      "where a new folder is made for each manifest, and stays if something is found",
+      ".cache/chaos",
+    )
     .option("--json", "print one JSON object at the end instead of text")
     .addHelpText("after", "\nExample:\n  npm run chaos -- --seed 7 --manifests 3 --json\n")
     .addHelpText("after", "Exit codes: 0 nothing found, 1 something found, 2 it could not run, or was stopped.");
+}
+
+interface Report {
+  manifests: number;
+  decisions: number;
+  readonly findings: Found[];
 }
 
 async function main(argv: readonly string[]): Promise<number> {
@@ -90,57 +111,63 @@ async function main(argv: readonly string[]): Promise<number> {
   const stop = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const)
     process.once(signal, () => stop.abort(new Error(`stopped by ${signal}`)));
-  const manifests = await manifestsOf(flags);
-  const found: Found[] = [];
-  let played = 0;
-  let decisions = 0;
+  const report: Report = { manifests: 0, decisions: 0, findings: [] };
+  const print = (): void =>
+    void process.stdout.write(flags.json === true ? `${JSON.stringify(report)}\n` : textOf(report));
+  try {
+    await play(await manifestsOf(flags), flags, report, stop.signal);
+  } catch (error) {
+    if (!stop.signal.aborted) {
+      // What was found before is not lost.
+      if (report.manifests > 0) print();
+      throw error;
+    }
+    process.stderr.write(`${messageOf(stop.signal.reason)}\n`);
+  }
+  print();
+  // A build of the contracts may still go on.
+  if (stop.signal.aborted) process.exit(EXIT_USAGE);
+  return report.findings.length > 0 ? EXIT_FOUND : 0;
+}
+
+/** Plays the manifests one after the other, and adds each to the report. */
+async function play(manifests: readonly Manifest[], flags: Flags, report: Report, signal: AbortSignal): Promise<void> {
   let world: ChaosWorld | null = null;
+  const closeWorld = async (): Promise<void> => {
+    await world?.close();
+    world = null;
+  };
   try {
     for (const manifest of manifests) {
       // One world serves many manifests; what is found in one must not blur the next.
-      if (world !== null && world.agents.length !== agentsOf(manifest.appeals)) {
-        await world.close();
-        world = null;
+      if (world !== null && world.agents.length !== agentsOf(manifest.appeals)) await closeWorld();
+      const folder = await newFolder(flags.out, manifest.name.replaceAll(" ", "-"));
+      let isFound = false;
+      try {
+        world ??= await startChaosWorld(planOf(manifest, flags.control), teller("a new world"), signal);
+        const tell = teller(manifest.name);
+        const { decisions, messages, findings } = await runManifest(world, manifest, { out: folder, tell, signal });
+        isFound = findings.length > 0;
+        report.manifests++;
+        report.decisions += decisions;
+        const place = `${report.manifests} of ${manifests.length}`;
+        tell(`${place}: ${decisions} decisions, ${messages} messages, ${findings.length} findings`);
+        const control = flags.control === undefined ? "" : ` --control ${flags.control}`;
+        const again = `npm run chaos -- --manifest ${join(folder, "manifest.yaml")}${control}`;
+        for (const finding of findings) {
+          tell(`${finding.kind}: ${finding.what}`);
+          report.findings.push({ ...finding, manifest: manifest.name, folder, again });
+        }
+      } finally {
+        if (!isFound) await rm(folder, { recursive: true, force: true });
       }
-      world ??= await startChaosWorld(planOf(manifest, flags.control), teller("a new world"), stop.signal);
-      const folder = join(flags.out, manifest.name.replaceAll(" ", "-"));
-      await rm(folder, { recursive: true, force: true });
-      const tell = teller(manifest.name);
-      const examined = await runManifest(world, manifest, { out: folder, tell, signal: stop.signal });
-      played++;
-      decisions += examined.decisions;
-      tell(
-        `${played} of ${manifests.length}: ${examined.decisions} decisions, ${examined.messages} messages, ${examined.findings.length} findings`,
-      );
       // Whoever was slashed once cannot be again for a week.
-      const isChanged =
-        examined.findings.length > 0 || manifest.perturbations.some(({ kind }) => kind === "equivocate");
-      if (isChanged || played % WORLD_MANIFESTS === 0) {
-        await world.close();
-        world = null;
-      }
-      if (examined.findings.length === 0) {
-        await rm(folder, { recursive: true, force: true });
-        continue;
-      }
-      const control = flags.control === undefined ? "" : ` --control ${flags.control}`;
-      const again = `npm run chaos -- --manifest ${join(folder, "manifest.yaml")}${control}`;
-      for (const finding of examined.findings) {
-        tell(`${finding.kind}: ${finding.what}`);
-        found.push({ ...finding, manifest: manifest.name, folder, again });
-      }
+      const isChanged = isFound || manifest.perturbations.some(({ kind }) => kind === "equivocate");
+      if (isChanged || report.manifests % WORLD_MANIFESTS === 0) await closeWorld();
     }
-  } catch (error) {
-    if (!stop.signal.aborted) throw error;
-    process.stderr.write(`${messageOf(stop.signal.reason)}\n`);
   } finally {
-    await world?.close().catch((error: unknown) => process.stderr.write(`clean-up: ${messageOf(error)}\n`));
+    await closeWorld().catch((error: unknown) => process.stderr.write(`clean-up: ${messageOf(error)}\n`));
   }
-  const report = { manifests: played, decisions, findings: found };
-  process.stdout.write(flags.json === true ? `${JSON.stringify(report)}\n` : textOf(report));
-  // A build of the contracts may still go on.
-  if (stop.signal.aborted) process.exit(EXIT_USAGE);
-  return found.length > 0 ? EXIT_FOUND : 0;
 }
 
 function planOf({ appeals }: Manifest, control: Control | undefined): WorldPlan {
@@ -157,11 +184,7 @@ async function manifestsOf(flags: Flags): Promise<readonly Manifest[]> {
   return Array.from({ length: manifests }, (_, index) => generateManifest(seed + index, flags));
 }
 
-function textOf(report: {
-  readonly manifests: number;
-  readonly decisions: number;
-  readonly findings: readonly Found[];
-}): string {
+function textOf(report: Report): string {
   const lines = report.findings.map(
     ({ manifest, kind, what, folder, again }) => `${manifest}: ${kind}: ${what}\n  ${folder}\n  ${again}`,
   );

@@ -143,7 +143,13 @@ const manifestSchema = z
   )
   .superRefine(({ perturbations, appeals }, context) => {
     const agents = agentsOf(appeals);
-    for (const [index, perturbation] of perturbations.entries())
+    for (const [index, perturbation] of perturbations.entries()) {
+      if (perturbation.kind === "oneWay" && perturbation.from === perturbation.to)
+        context.addIssue({
+          code: "custom",
+          path: ["perturbations", index, "to"],
+          message: 'expected another agent than "from"',
+        });
       for (const [field, value] of Object.entries(perturbation)) {
         if (!["agent", "side", "from", "to"].includes(field)) continue;
         const named: readonly unknown[] = [value].flat();
@@ -154,6 +160,7 @@ const manifestSchema = z
         const message = isKnown ? `expected at most ${agents - 1} agents` : `${known}, not ${JSON.stringify(value)}`;
         context.addIssue({ code: "custom", path: ["perturbations", index, field], message });
       }
+    }
   });
 
 /** Agents of a world with or without appeals. */

@@ -5,7 +5,8 @@ import { messageOf } from "../../agents/core/errors.ts";
 import { between, EXIT_USAGE, exitCodeOf, toolCommand } from "../../scripts/shared/arguments.ts";
 import { AGENTS } from "../manifest.ts";
 import { teller } from "../teller.ts";
-import { startChaosWorld } from "../world.ts";
+import { startChaosWorld, type ChaosWorld } from "../world.ts";
+import { newFolder } from "../folder.ts";
 import { reportOf, textOf } from "./report.ts";
 import { soak } from "./run.ts";
 
@@ -32,7 +33,11 @@ function commandLine(): ReturnType<typeof toolCommand> {
     .option("--minutes <n>", "how long", between(1, MOST_MINUTES), 60)
     .option("--open <n>", "requests that are open at once", between(1, MOST_OPEN), 4)
     .option("--seed <n>", "what is broken follows from it", between(0, 2 ** 31), 1)
-    .option("--out <folder>", "where samples are kept, and everything that shows a finding", ".cache/soak")
+    .option(
+      "--out <folder>",
+      "where a new folder is made for samples, and everything that shows a finding",
+      ".cache/soak",
+    )
     .option("--json", "print one JSON object at the end instead of text")
     .addHelpText("after", "\nExample:\n  npm run soak -- --minutes 5 --json\n")
     .addHelpText("after", "Exit codes: 0 nothing found, 1 something found, 2 it could not run, or was stopped.");
@@ -44,20 +49,22 @@ async function main(argv: readonly string[]): Promise<number> {
   for (const signal of ["SIGINT", "SIGTERM"] as const)
     process.once(signal, () => stop.abort(new Error(`stopped by ${signal}`)));
   const tell = teller("soak");
-  await rm(flags.out, { recursive: true, force: true });
+  const out = await newFolder(flags.out, "soak");
+  tell(`keeps its samples in ${out}`);
   const plan = { control: null, agents: AGENTS, seats: SEATS, appeals: 0, ownDisks: false, skipsBlocks: false };
-  const world = await startChaosWorld(plan, tell, stop.signal);
+  let world: ChaosWorld | null = null;
   try {
-    const report = reportOf(await soak(world, { ...flags, tell, signal: stop.signal }));
+    world = await startChaosWorld(plan, tell, stop.signal);
+    const report = reportOf(await soak(world, { ...flags, out, tell, signal: stop.signal }));
     const machine = { processors: cpus().length, load: loadavg()[2] };
-    process.stdout.write(json === true ? `${JSON.stringify({ ...flags, machine, ...report })}\n` : textOf(report));
+    process.stdout.write(json === true ? `${JSON.stringify({ ...flags, out, machine, ...report })}\n` : textOf(report));
     return report.findings.length > 0 ? EXIT_FOUND : 0;
   } catch (error) {
     if (!stop.signal.aborted) throw error;
     process.stderr.write(`${messageOf(stop.signal.reason)}\n`);
     return EXIT_USAGE;
   } finally {
-    await world.close();
+    await world?.close();
   }
 }
 

@@ -73,7 +73,11 @@ export async function soak(world: ChaosWorld, plan: SoakPlan): Promise<Soaked> {
     watching.abort();
     await copied;
     tell("examines everything");
-    const examination = await examine(world, { asked, last, misled: [], equivocators: [], slashed: [], copies }, signal);
+    const examination = await examine(
+      world,
+      { asked, last, misled: [], equivocators: [], slashed: [], copies },
+      signal,
+    );
     if (examination.findings.length > 0) await keep(world, out, examination);
     const requests: Ended[] = [];
     for (const one of asked) {

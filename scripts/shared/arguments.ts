@@ -81,7 +81,7 @@ export function endedBy(error: unknown): number {
   return EXIT_FAILED;
 }
 
-/** Runs a program and returns its exit code. A bad command line and a ConclaveError become 2, since 1 is a result. */
+/** Runs a program and returns its exit code. Every error becomes 2, since 1 is a result; one that nobody foresaw ends the process. */
 export async function exitCodeOf(
   argv: readonly string[],
   run: () => Promise<number>,
@@ -93,7 +93,8 @@ export async function exitCodeOf(
     const json = argv.includes("--json");
     if (error instanceof CommanderError) return reported(usageFailure(error, typedHelp(part)), json);
     if (error instanceof ConclaveError) return reported(errorFailure(error, typedHelp(part)), json);
-    throw error;
+    process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+    process.exit(EXIT_USAGE);
   }
 }
 

@@ -13,6 +13,7 @@ import { createFileJournals } from "../../agents/adapters/journal/file-journal.t
 import { ABSENT, type Message } from "../../agents/core/types.ts";
 import { encodeInput } from "../../agents/node/seat/records.ts";
 import { CONTROLS } from "../../chaos/controls.ts";
+import { newFolder } from "../../chaos/folder.ts";
 import { generateManifest } from "../../chaos/generate.ts";
 import { readSlots } from "../../chaos/journals.ts";
 import { AGENTS, APPEAL_AGENTS, healMs, parseManifest, PERTURBATIONS, printManifest } from "../../chaos/manifest.ts";
@@ -66,6 +67,10 @@ describe("a manifest of chaos", () => {
         /perturbations\.0\.side: expected at most 4 agents/,
       ],
       [
+        "name: x\nrequests: [{ protocol: mbft, afterMs: 0 }]\nperturbations: [{ kind: oneWay, from: 1, to: 1, afterMs: 0, forMs: 1 }]\n",
+        /perturbations\.0\.to: expected another agent than "from"/,
+      ],
+      [
         "name: x\nappeals: true\nrequests: [{ protocol: mbft, afterMs: 0 }]\nperturbations: [{ kind: kill, agent: 13, afterMs: 0, forMs: 1 }]\n",
         /perturbations\.0\.agent/,
       ],
@@ -84,6 +89,22 @@ describe("a manifest of chaos", () => {
 });
 
 describe("npm run chaos", () => {
+  it("makes a new folder for each run, beside what is there", async () => {
+    const out = await mkdtemp(join(tmpdir(), "conclave-chaos-test-"));
+    try {
+      await mkdir(join(out, "src"));
+      await writeFile(join(out, "file"), "x");
+      assert.deepEqual(await Promise.all([newFolder(out, "a"), newFolder(out, "a")]), [
+        join(out, "a"),
+        join(out, "a-2"),
+      ]);
+      assert.equal(await newFolder(out, "src"), join(out, "src-2"));
+      await assert.rejects(newFolder(join(out, "file"), "a"), { code: "CONFIG_INVALID", message: /--out/ });
+    } finally {
+      await rm(out, { recursive: true, force: true });
+    }
+  });
+
   it("ends on SIGTERM while it deploys, says what it played until then, and leaves nothing behind", async () => {
     const folder = await mkdtemp(join(tmpdir(), "conclave-chaos-test-"));
     try {
@@ -102,7 +123,7 @@ describe("npm run chaos", () => {
       assert.equal(told.at(-1), "stopped by SIGTERM");
       assert.deepEqual((await exited).slice(0, 1), [2]);
       assert.equal(await printed, '{"manifests":0,"decisions":0,"findings":[]}\n');
-      assert.deepEqual(readdirSync(folder), []);
+      assert.deepEqual(readdirSync(folder, { recursive: true }), ["out"]);
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
