@@ -1,5 +1,4 @@
 // Real agents under load for hours, with mild chaos: what they take, and how long answers take (docs/chaos.md).
-import { rm } from "node:fs/promises";
 import { cpus, loadavg } from "node:os";
 import { messageOf } from "../../agents/core/errors.ts";
 import { between, EXIT_USAGE, exitCodeOf, toolCommand } from "../../scripts/shared/arguments.ts";
