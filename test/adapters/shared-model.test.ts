@@ -23,6 +23,8 @@ describe("a request whose agents state the repository's small model", () => {
   it("is warned of, with how many can be drawn", () => {
     const toy = agent("conclave-small@0.4 sha256:36e57db8d41d920d");
     assert.match(String(toyModel([toy, agent("m@1"), { ...toy, asleep: true }])), /^1 of 2 agents .* six families/);
+    for (const name of ["tiny", "lean", "slim"])
+      assert.match(String(toyModel([agent(`conclave-${name}@1`)])), /^1 of 1/);
     assert.equal(toyModel([agent("m@1"), agent("no-conclave-small@1"), { ...toy, active: false }]), null);
   });
 });

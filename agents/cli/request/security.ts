@@ -120,13 +120,13 @@ export function sharedModel(agents: readonly Pick<AgentRecord, "active" | "aslee
   return `all ${awake.length} agents that are active and awake state the model ${printable(model)}: they err alike, and their agreement says little`;
 }
 
-/** The name under which the repository's small model is registered. */
-const TOY_MODEL = /^conclave-small@/;
+/** The names under which the models of this repository's models/ are registered. */
+const TOY_MODEL = /^conclave-(small|tiny|lean|slim)@/;
 
 /** Warns of agents whose model knows toy questions only; null if there are none. */
 export function toyModel(agents: readonly Pick<AgentRecord, "active" | "asleep" | "model">[]): string | null {
   const awake = agents.filter(({ active, asleep }) => active && !asleep);
   const toys = awake.filter(({ model }) => TOY_MODEL.test(model)).length;
   if (toys === 0) return null;
-  return `${toys} of ${awake.length} agents that are active and awake state the small model of Conclave's repository, which knows six families of toy questions: outside them its answers mean nothing, however sure it is`;
+  return `${toys} of ${awake.length} agents that are active and awake state a small model of Conclave's repository, which knows six families of toy questions: outside them its answers mean nothing, however sure it is`;
 }
