@@ -299,13 +299,14 @@ describe("conclave doctor: a model in a file", () => {
     );
   });
 
-  it("fails with code, value and way out when it is missing, not GGUF, another file or too small", async () => {
+  it("fails with code, value and way out when it is missing, not GGUF, another file, a base model or too small", async () => {
     const text = join(directory, "text.gguf");
     await writeFile(text, "not a model");
     for (const [path, more, message] of [
       [join(directory, "absent.gguf"), {}, /^MODEL_FILE_MISSING: .*absent\.gguf.*ENOENT/],
       [text, {}, /^MODEL_FILE_BROKEN: .*it is not a GGUF file/],
       [gguf(), { sha256: "ab".repeat(32) }, /^MODEL_DIGEST_WRONG: .*not (ab){32}/],
+      [gguf({ prompt: "chat" }), {}, /^MODEL_TEMPLATE_MISSING: .*tokenizer\.chat_template.*instruct or chat/],
       [gguf({ context: 512 }), { contextSize: 513 }, /^MODEL_CONTEXT_TOO_SMALL: .*512 tokens.*513/],
       [gguf(), { thinkingTokens: 900 }, /^MODEL_CONTEXT_TOO_SMALL: .*model\.thinkingTokens is 900.*512 tokens/],
       [gguf({ context: 4096 }), { thinkingTokens: 900 }, /^CONFIG_INVALID: .*knows no thoughts; remove model\.thin/],

@@ -228,7 +228,7 @@ describe("model: llama, process", () => {
 describe("model: llama, files", () => {
   const opens = async (path: string, pids: number[] = []): Promise<Model> =>
     await load({ path, onStart: (pid) => pids.push(pid) });
-  const good = tinyGguf({ name: "A name\nwith spaces", version: "1.2" });
+  const good = tinyGguf({ prompt: "user-only", name: "A name\nwith spaces", version: "1.2" });
   const write = async (content: Uint8Array): Promise<string> => {
     const path = gguf();
     await writeFile(path, content);
@@ -257,6 +257,13 @@ describe("model: llama, files", () => {
     await model.close();
     const wrong = load({ path, sha256: "ab".repeat(32) });
     await assert.rejects(wrong, failsWith("MODEL_DIGEST_WRONG", undefined, new RegExp(`${sha256}, not (ab){32}`, "u")));
+  });
+
+  it("refuses a model without a chat template, without starting a process", async () => {
+    const pids: number[] = [];
+    const base = opens(gguf({ prompt: "chat" }), pids);
+    await assert.rejects(base, failsWith("MODEL_TEMPLATE_MISSING", undefined, /instruct or chat/u));
+    assert.deepEqual(pids, []);
   });
 
   it("refuses a context longer than the model was trained for", async () => {

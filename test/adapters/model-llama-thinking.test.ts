@@ -15,7 +15,7 @@ import { usualThinking } from "../../agents/adapters/models/thinking-budget.ts";
 import { THOUGHT_TAGS } from "../../agents/adapters/models/thought-marks.ts";
 import { chatOf, frameThoughts, templateWrapper, thoughtMark } from "../../agents/adapters/models/thoughts.ts";
 import { createRequestBudget } from "../../agents/node/seat/token-budget.ts";
-import { llamaModels } from "./fixtures/llama-models.ts";
+import { llamaModels, plainTemplate } from "./fixtures/llama-models.ts";
 import { failsWith, modelRequest, never } from "./model.suite.ts";
 
 const { gguf, load } = await llamaModels();
@@ -177,7 +177,7 @@ describe("model: llama, thoughts", () => {
     const tooSmall = load({ path, contextSize: 1024, thinkingTokens: 1 });
     const raise = /of a context of 1024 tokens.*; raise model\.contextSize/u;
     await assert.rejects(tooSmall, failsWith("MODEL_CONTEXT_TOO_SMALL", undefined, raise));
-    const noThinker = load({ path: gguf(file), thinkingTokens: 100 });
+    const noThinker = load({ path: gguf({ ...file, template: plainTemplate }), thinkingTokens: 100 });
     const remove = /knows no thoughts; remove model\.thinkingTokens/u;
     await assert.rejects(noThinker, failsWith("CONFIG_INVALID", undefined, remove));
     const enough = await load({ path, thinkingTokens: most });

@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import { grammarOf, partsOf } from "../../agents/adapters/models/grammar.ts";
 import type { LlamaModelOptions } from "../../agents/adapters/models/llama-model.ts";
 import type { Model, ModelResponse, OutputSchema } from "../../agents/ports/model.ts";
-import { llamaModels, longAnswer } from "./fixtures/llama-models.ts";
+import { llamaModels, longAnswer, plainTemplate } from "./fixtures/llama-models.ts";
 import type { TinyGguf } from "./fixtures/tiny-gguf.ts";
 import { failsWith, modelRequest, modelSuite, never, type ModelHarness } from "./model.suite.ts";
 
@@ -26,7 +26,7 @@ async function slowHarness(): Promise<ModelHarness> {
 
 const kinds: [string, TinyGguf, Partial<LlamaModelOptions>][] = [
   ["llama, user text only, T 0", { prompt: "user-only" }, { sequences: 4 }],
-  ["llama, chat template, T 0.8", { prompt: "chat" }, { sequences: 2, temperature: 0.8 }],
+  ["llama, chat template, T 0.8", { prompt: "chat", template: plainTemplate }, { sequences: 2, temperature: 0.8 }],
 ];
 for (const [title, file, options] of kinds) {
   let shared: Promise<Model> | null = null;

@@ -147,6 +147,9 @@ describe("conclave model", () => {
     const absent = await conclave(...init, "absent");
     assert.deepEqual([absent.code, existsSync(join(folder, "agent"))], [1, false]);
     assert.match(absent.err, /MODEL_FILE_MISSING: .*conclave model pull/);
+    const base = await conclave(...init, "base");
+    assert.deepEqual([base.code, existsSync(join(folder, "agent"))], [1, false]);
+    assert.match(base.err, /MODEL_TEMPLATE_MISSING: .*--model-path .*base\.gguf is unusable: it has no chat template/);
     const { code, err } = await conclave(...init, "conclave-small");
     assert.equal(code, 0, err);
     const config = JSON.parse(readFileSync(join(folder, "agent/conclave.json"), "utf8")) as {

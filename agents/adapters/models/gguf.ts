@@ -171,8 +171,9 @@ export function checkContext(path: string, { contextLength }: GgufHeader, wanted
 /** Throws MODEL_TEMPLATE_MISSING if the file does not say how its model is asked. */
 export function checkTemplate(path: string, { hasTemplate, prompt }: GgufHeader): void {
   if (hasTemplate || prompt === "user-only") return;
-  const message = `Check model ${path} failed: it has no chat template (${TEMPLATE}), so it is a base model; choose its instruct or chat version`;
-  throw new ConclaveError("MODEL_TEMPLATE_MISSING", message, { path });
+  const reason = `it has no chat template (${TEMPLATE}), so it is a base model`;
+  const message = `Check model ${path} failed: ${reason}; choose its instruct or chat version`;
+  throw new ConclaveError("MODEL_TEMPLATE_MISSING", message, { path, reason });
 }
 
 export function brokenFile(path: string, reason: string, cause?: unknown): ConclaveError {
