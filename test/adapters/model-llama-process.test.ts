@@ -274,6 +274,11 @@ describe("model: llama, files", () => {
     await model.close();
   });
 
+  it("refuses a context shorter than an answer, set or trained", async () => {
+    for (const base of [{ path: gguf(), contextSize: 511 }, { path: gguf({ context: 511 }) }])
+      await assert.rejects(load(base), failsWith("MODEL_CONTEXT_TOO_SMALL", undefined, /511 tokens .*512; raise/u));
+  });
+
   it("refuses a file cut at any place without starting a process", async () => {
     const pids: number[] = [];
     const cuts = [0, 3, 4, 8, 20, 24, 60, 200, 1000, 5000, 9000, 10_000, good.length >> 1, good.length - 1];

@@ -159,7 +159,7 @@ describe("model: llama, what it answers", () => {
   });
 
   it("says when the answer or the prompt does not fit", async () => {
-    const model = await load({ path: gguf({ context: 256 }) });
+    const model = await load({ path: gguf({ context: 512 }) });
     await assert.rejects(
       model.ask(modelRequest({ maxTokens: 20 }), never()),
       failsWith("MODEL_FAILED", "truncated", /after 20 tokens/u),
@@ -171,8 +171,8 @@ describe("model: llama, what it answers", () => {
       failsWith("MODEL_FAILED", "truncated"),
     );
     await assert.rejects(
-      model.ask(modelRequest({ user: "x".repeat(300) }), never()),
-      failsWith("MODEL_FAILED", "prompt-too-long", /301 tokens.*256/u),
+      model.ask(modelRequest({ user: "x".repeat(600) }), never()),
+      failsWith("MODEL_FAILED", "prompt-too-long", /601 tokens.*512/u),
     );
     await assert.rejects(
       model.ask(modelRequest({ user: "x".repeat(9999) }), never()),
