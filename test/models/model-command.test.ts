@@ -1,5 +1,14 @@
 import assert from "node:assert/strict";
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -90,6 +99,21 @@ describe("conclave model", () => {
     assert.match(out, /broken .*MODEL_FILE_BROKEN: it is not a GGUF file/);
     assert.match(out, /unfinished: .*big\.gguf\.part.*pull it again/);
     assert.match((await model("list", "--dir", "nothing-here")).out, /no models in .*nothing-here/);
+  });
+
+  it("lists a link that leads nowhere as a missing file", async () => {
+    const dir = join(folder, "links");
+    mkdirSync(dir);
+    for (const file of ["gone.gguf", "gone.gguf.part"]) symlinkSync(join(dir, "nowhere"), join(dir, file));
+    const { models, unfinished } = (await json("list", "--dir", dir)) as {
+      readonly models: readonly { readonly name: string; readonly error: { readonly code: string } }[];
+      readonly unfinished: readonly unknown[];
+    };
+    assert.deepEqual(
+      models.map(({ name, error }) => [name, error.code]),
+      [["gone", "MODEL_FILE_MISSING"]],
+    );
+    assert.deepEqual(unfinished, [{ path: join(dir, "gone.gguf.part"), bytes: 0 }]);
   });
 
   it("checks a model by its name: a question of each kind, speed and memory", async () => {
