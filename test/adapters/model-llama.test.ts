@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import { grammarOf, partsOf } from "../../agents/adapters/models/grammar.ts";
 import type { LlamaModelOptions } from "../../agents/adapters/models/llama-model.ts";
 import type { Model, ModelResponse, OutputSchema } from "../../agents/ports/model.ts";
-import { llamaModels, longAnswer } from "./fixtures/llama-models.ts";
+import { llamaModels, longAnswer, plainTemplate } from "./fixtures/llama-models.ts";
 import type { TinyGguf } from "./fixtures/tiny-gguf.ts";
 import { failsWith, modelRequest, modelSuite, never, type ModelHarness } from "./model.suite.ts";
 
@@ -26,7 +26,7 @@ async function slowHarness(): Promise<ModelHarness> {
 
 const kinds: [string, TinyGguf, Partial<LlamaModelOptions>][] = [
   ["llama, user text only, T 0", { prompt: "user-only" }, { sequences: 4 }],
-  ["llama, chat template, T 0.8", { prompt: "chat" }, { sequences: 2, temperature: 0.8 }],
+  ["llama, chat template, T 0.8", { prompt: "chat", template: plainTemplate }, { sequences: 2, temperature: 0.8 }],
 ];
 for (const [title, file, options] of kinds) {
   let shared: Promise<Model> | null = null;
@@ -159,7 +159,7 @@ describe("model: llama, what it answers", () => {
   });
 
   it("says when the answer or the prompt does not fit", async () => {
-    const model = await load({ path: gguf({ context: 256 }) });
+    const model = await load({ path: gguf({ context: 512 }) });
     await assert.rejects(
       model.ask(modelRequest({ maxTokens: 20 }), never()),
       failsWith("MODEL_FAILED", "truncated", /after 20 tokens/u),
@@ -171,8 +171,8 @@ describe("model: llama, what it answers", () => {
       failsWith("MODEL_FAILED", "truncated"),
     );
     await assert.rejects(
-      model.ask(modelRequest({ user: "x".repeat(300) }), never()),
-      failsWith("MODEL_FAILED", "prompt-too-long", /301 tokens.*256/u),
+      model.ask(modelRequest({ user: "x".repeat(600) }), never()),
+      failsWith("MODEL_FAILED", "prompt-too-long", /601 tokens.*512/u),
     );
     await assert.rejects(
       model.ask(modelRequest({ user: "x".repeat(9999) }), never()),

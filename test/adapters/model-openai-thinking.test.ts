@@ -91,7 +91,10 @@ describe("model: openai, thoughts", () => {
     async (model, [seen]) => {
       const budget = createRequestBudget(20_000).open();
       const asked = model.ask(modelRequest({ budget }), never());
-      await assert.rejects(asked, failsWith("MODEL_FAILED", "thinking-too-long", /said no answer/u));
+      await assert.rejects(
+        asked,
+        failsWith("MODEL_FAILED", "thinking-too-long", /said no answer; raise model\.thinkingTokens \(now 4096\)/u),
+      );
       assert.deepEqual(tokensAsked(seen), [200, 200 + 4096, 200]);
       assert.equal(budget.spent(), 3 * 30 + 200 + 200 + 4096 + 200);
     },
@@ -312,14 +315,15 @@ describe("model: openai, thoughts by the model's size", () => {
   const unasked = thinker({ tokens: 500, place: "reasoning_content" });
   const listed: readonly (readonly [string, string, object[], number])[] = [
     ["its name", "qwen3-1.7b", [], 1024],
-    ["llama.cpp's list", "mine", [{ id: "mine", meta: { n_params: 8_190_735_360 } }], 2048],
+    ["its name", "qwen3-8b", [], 4096],
+    ["llama.cpp's list", "mine", [{ id: "mine", meta: { n_params: 8_190_735_360 } }], 4096],
     ["the only model of a list", "mine", [{ id: "other", meta: { n_params: 135e6 } }], 1024],
-    ["what vLLM serves by that name", "mine", [{ id: "mine", root: "Qwen/Qwen3-4B" }, { id: "x" }], 2048],
+    ["what vLLM serves by that name", "mine", [{ id: "mine", root: "Qwen/Qwen3-4B" }, { id: "x" }], 4096],
     ["OpenRouter's card", "mine", [{ id: "mine", hugging_face_id: "Qwen/Qwen3-32B", root: 5 }], 4096],
     ["nothing", "mine", [{ id: "mine", meta: { n_params: -1 } }], 4096],
   ];
   for (const [what, model, data, tokens] of listed)
-    it(`has the budget of its size by ${what}`, async () => {
+    it(`has the budget of its size by ${what}, ${tokens}`, async () => {
       const server = await startOpenAiServer(unasked, (response) => void response.end(JSON.stringify({ data })));
       const endpoint = { provider: "openai", baseUrl: server.url, model } as const;
       const asked = createOpenAiModel({

@@ -1,5 +1,14 @@
 import assert from "node:assert/strict";
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -92,6 +101,21 @@ describe("conclave model", () => {
     assert.match((await model("list", "--dir", "nothing-here")).out, /no models in .*nothing-here/);
   });
 
+  it("lists a link that leads nowhere as a missing file", async () => {
+    const dir = join(folder, "links");
+    mkdirSync(dir);
+    for (const file of ["gone.gguf", "gone.gguf.part"]) symlinkSync(join(dir, "nowhere"), join(dir, file));
+    const { models, unfinished } = (await json("list", "--dir", dir)) as {
+      readonly models: readonly { readonly name: string; readonly error: { readonly code: string } }[];
+      readonly unfinished: readonly unknown[];
+    };
+    assert.deepEqual(
+      models.map(({ name, error }) => [name, error.code]),
+      [["gone", "MODEL_FILE_MISSING"]],
+    );
+    assert.deepEqual(unfinished, [{ path: join(dir, "gone.gguf.part"), bytes: 0 }]);
+  });
+
   it("checks a model by its name: a question of each kind, speed and memory", async () => {
     const {
       answers,
@@ -147,6 +171,9 @@ describe("conclave model", () => {
     const absent = await conclave(...init, "absent");
     assert.deepEqual([absent.code, existsSync(join(folder, "agent"))], [1, false]);
     assert.match(absent.err, /MODEL_FILE_MISSING: .*conclave model pull/);
+    const base = await conclave(...init, "base");
+    assert.deepEqual([base.code, existsSync(join(folder, "agent"))], [1, false]);
+    assert.match(base.err, /MODEL_TEMPLATE_MISSING: .*--model-path .*base\.gguf is unusable: it has no chat template/);
     const { code, err } = await conclave(...init, "conclave-small");
     assert.equal(code, 0, err);
     const config = JSON.parse(readFileSync(join(folder, "agent/conclave.json"), "utf8")) as {

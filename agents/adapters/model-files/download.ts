@@ -199,7 +199,8 @@ function validatorOf(path: string): string {
   return `${path}.etag`;
 }
 
-async function sizeOf(path: string): Promise<number> {
+/** Returns the bytes of a file; 0 if none is there, or where a link leads nowhere. */
+export async function sizeOf(path: string): Promise<number> {
   return await stat(path).then(
     ({ size }) => size,
     () => 0,

@@ -1,10 +1,11 @@
-import { readdir, stat } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 
 import { ConclaveError } from "../../core/errors.ts";
 import { digestGguf, readGgufHeader, type GgufHeader } from "../models/gguf.ts";
+import { sizeOf } from "./download.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -44,8 +45,7 @@ export async function listModels(folder: string): Promise<readonly ListedModel[]
   const listed: ListedModel[] = [];
   for (const file of await filesOf(folder, ENDING)) {
     const path = join(folder, file);
-    const { size: bytes } = await stat(path);
-    listed.push({ name: file.slice(0, -ENDING.length), path, bytes, model: await describe(path) });
+    listed.push({ name: file.slice(0, -ENDING.length), path, bytes: await sizeOf(path), model: await describe(path) });
   }
   return listed;
 }
@@ -55,7 +55,7 @@ export async function listUnfinished(
   folder: string,
 ): Promise<readonly { readonly path: string; readonly bytes: number }[]> {
   const paths = (await filesOf(folder, UNFINISHED)).map((file) => join(folder, file));
-  return await Promise.all(paths.map(async (path) => ({ path, bytes: (await stat(path)).size })));
+  return await Promise.all(paths.map(async (path) => ({ path, bytes: await sizeOf(path) })));
 }
 
 async function describe(path: string): Promise<ListedModel["model"]> {

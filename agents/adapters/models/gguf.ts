@@ -147,7 +147,7 @@ interface WantedContext {
   readonly thinkingTokens?: number | undefined;
 }
 
-/** Throws MODEL_CONTEXT_TOO_SMALL if the model was not trained for that many tokens, or thoughts leave no room for prompts. */
+/** Throws MODEL_CONTEXT_TOO_SMALL if the model was not trained for that many tokens, or they hold no answer, or thoughts leave no room for prompts. */
 export function checkContext(path: string, { contextLength }: GgufHeader, wanted: WantedContext): void {
   const { contextSize = contextLength, thinkingTokens = 0 } = wanted;
   if (contextSize === null) return;
@@ -161,18 +161,21 @@ export function checkContext(path: string, { contextLength }: GgufHeader, wanted
     throw fail(
       `it was trained for a context of ${contextLength} tokens, model.contextSize asks for ${contextSize}; lower it or choose a model with a longer context`,
     );
+  const raise = `raise model.contextSize, or choose a model with a longer context`;
+  if (contextSize < limits.modelOutputTokens)
+    throw fail(`of a context of ${contextSize} tokens an answer needs ${limits.modelOutputTokens}; ${raise}`);
   const most = contextSize - LEAST_PROMPT_TOKENS - limits.modelOutputTokens;
   if (thinkingTokens === 0 || thinkingTokens <= most) return;
   const reason = `model.thinkingTokens is ${thinkingTokens}, but of a context of ${contextSize} tokens prompts need ${LEAST_PROMPT_TOKENS} and an answer ${limits.modelOutputTokens}`;
-  const raise = `raise model.contextSize, or choose a model with a longer context`;
   throw fail(most > 0 ? `${reason}; lower it to at most ${most}, or ${raise}` : `${reason}; ${raise}`);
 }
 
 /** Throws MODEL_TEMPLATE_MISSING if the file does not say how its model is asked. */
 export function checkTemplate(path: string, { hasTemplate, prompt }: GgufHeader): void {
   if (hasTemplate || prompt === "user-only") return;
-  const message = `Check model ${path} failed: it has no chat template (${TEMPLATE}), so it is a base model; choose its instruct or chat version`;
-  throw new ConclaveError("MODEL_TEMPLATE_MISSING", message, { path });
+  const reason = `it has no chat template (${TEMPLATE}), so it is a base model`;
+  const message = `Check model ${path} failed: ${reason}; choose its instruct or chat version`;
+  throw new ConclaveError("MODEL_TEMPLATE_MISSING", message, { path, reason });
 }
 
 export function brokenFile(path: string, reason: string, cause?: unknown): ConclaveError {

@@ -5,7 +5,7 @@ import type { PromptSet } from "../../core/prompts/prompt.ts";
 import type { HostedModel, ModelFailureKind, ModelRequest, ModelResponse } from "../../ports/model.ts";
 import { mostTokens, setAside } from "./budget.ts";
 import { createCallQueue } from "./call-queue.ts";
-import { checkContext, describeGguf, digestGguf, readGgufHeader } from "./gguf.ts";
+import { checkContext, checkTemplate, describeGguf, digestGguf, readGgufHeader } from "./gguf.ts";
 import type { EngineFacts, Answered, WorkerAsk } from "./llama-messages.ts";
 import type { CallFailure } from "./llama-process.ts";
 import { supervise, type Supervisor } from "./llama-supervisor.ts";
@@ -59,12 +59,13 @@ const KINDS: Readonly<Record<CallFailure["why"], ModelFailureKind>> = {
 
 /**
  * Creates a GGUF model in its own process, which is started again if it dies. Resolves once the model is loaded. Throws
- * MODEL_FILE_MISSING, MODEL_FILE_BROKEN, MODEL_DIGEST_WRONG, MODEL_CONTEXT_TOO_SMALL or CONFIG_INVALID, and
- * MODEL_FAILED (crashed) if the engine does not work here.
+ * MODEL_FILE_MISSING, MODEL_FILE_BROKEN, MODEL_TEMPLATE_MISSING, MODEL_CONTEXT_TOO_SMALL, MODEL_DIGEST_WRONG or
+ * CONFIG_INVALID, and MODEL_FAILED (crashed) if the engine does not work here.
  */
 export async function createLlamaModel(options: LlamaModelOptions): Promise<HostedModel> {
   const { path, sequences, threads, gpu, temperature, contextSize = null, thinkingTokens = null } = options;
   const header = readGgufHeader(path);
+  checkTemplate(path, header);
   checkContext(path, header, options);
   const sha256 = await digestGguf(path, options.sha256);
   const descriptor = describeGguf(header, sha256);

@@ -98,7 +98,7 @@ export async function ask(
       manner = next;
       continue;
     }
-    const answer = answerOf(server, request, completion, manner.thinking.tokens);
+    const answer = answerOf(server, request, completion, manner);
     const seed = dialect.seed ? seedOf(request.seed) : null;
     const temperature = dialect.temperature ? server.temperature : null;
     return { ...answer, promptTokens, outputTokens, seed, temperature, thinkingTokens: manner.thinking.tokens };
@@ -217,7 +217,7 @@ function answerOf(
   server: Server,
   request: ModelRequest,
   completion: Completion | null,
-  thinkingTokens: number,
+  { thinking, usualThinking }: Manner,
 ): Pick<Answer, "fields" | "confidencePpm" | "fingerprint"> {
   const fail = (kind: ModelFailureKind, reason: string): ConclaveError => modelFailed(server.descriptor, kind, reason);
   if (completion === null)
@@ -228,8 +228,11 @@ function answerOf(
   const { content, refusal, finish, usage, tokens, fingerprint, thoughtLength } = completion;
   if (refusal !== null) throw fail("refused", `the model refused to answer${said(server, refusal)}`);
   if (finish === "content_filter") throw fail("refused", "the server's content filter stopped the answer");
-  if (content === "" && (thoughtLength !== null || (finish === "length" && thinkingTokens > 0)))
-    throw fail("thinking-too-long", "the model thought until its tokens were used up, and said no answer");
+  if (content === "" && (thoughtLength !== null || (finish === "length" && thinking.tokens > 0)))
+    throw fail(
+      "thinking-too-long",
+      `the model thought until its tokens were used up, and said no answer; raise model.thinkingTokens (now ${server.thinkingTokens ?? usualThinking ?? 0}), or turn its thinking off where it is served`,
+    );
   if (finish === "length") throw fail("truncated", `the answer is not complete after ${request.maxTokens} tokens`);
   if (finish === null) throw new Retryable(unreachable(server, "the server broke its answer off"));
   const { prompt_tokens: promptTokens = 0 } = usage ?? {};

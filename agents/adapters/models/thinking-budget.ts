@@ -1,8 +1,6 @@
-/** Tokens of thought by the number of a model's parameters: small models gain little, large ones are slow. */
-const BUDGETS: readonly (readonly [parametersBelow: number, tokens: number])[] = [
-  [2e9, 1024],
-  [10e9, 2048],
-];
+/** Models of fewer parameters gain little by thought. */
+const SMALL_BELOW = 2e9;
+const SMALL_TOKENS = 1024;
 /** Tokens of thought of all larger models, and of those whose size is not known. */
 const MOST = 4096;
 /** On the CPU thoughts would outlast a phase. */
@@ -10,7 +8,7 @@ const CPU_SHARE = 4;
 
 /** Returns the tokens of thought of a model whose config names none; `parameters` is null if its size is not known. */
 export function usualThinking(parameters: number | null, isCpu: boolean): number {
-  const tokens = BUDGETS.find(([below]) => parameters !== null && parameters < below)?.[1] ?? MOST;
+  const tokens = parameters !== null && parameters < SMALL_BELOW ? SMALL_TOKENS : MOST;
   return isCpu ? tokens / CPU_SHARE : tokens;
 }
 

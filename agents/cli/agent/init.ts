@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { LOCAL_CHAINS } from "../../adapters/chain/beacon.ts";
 import { modelFile } from "../../adapters/model-files/folder.ts";
-import { readGgufHeader } from "../../adapters/models/gguf.ts";
+import { checkTemplate, readGgufHeader } from "../../adapters/models/gguf.ts";
 import { providerIds } from "../../adapters/models/openai-providers.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Address } from "../../core/types.ts";
@@ -171,10 +171,10 @@ function modelOf(options: Options, host: CliHost): object {
   };
 }
 
-/** Returns the path if it is a GGUF file. Throws MODEL_FILE_MISSING or MODEL_FILE_BROKEN. */
+/** Returns the path if it is a GGUF file of a model that answers. Throws MODEL_FILE_MISSING, MODEL_FILE_BROKEN or MODEL_TEMPLATE_MISSING. */
 function ggufAt(path: string): string {
   try {
-    readGgufHeader(path);
+    checkTemplate(path, readGgufHeader(path));
     return path;
   } catch (error) {
     if (!(error instanceof ConclaveError)) throw error;

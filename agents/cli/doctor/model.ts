@@ -3,7 +3,7 @@ import { quoted } from "../../adapters/http.ts";
 import { checkCalibration, readCalibration } from "../../adapters/models/calibration-table.ts";
 import type { ModelConfig } from "../../adapters/models/config.ts";
 import { openAiEndpointOf } from "../../adapters/models/create-model.ts";
-import { checkContext, describeGguf, digestGguf, readGgufHeader } from "../../adapters/models/gguf.ts";
+import { checkContext, checkTemplate, describeGguf, digestGguf, readGgufHeader } from "../../adapters/models/gguf.ts";
 import { memoryNeed, usualContext, type MemoryNeed } from "../../adapters/models/memory.ts";
 import { probeEngine, probeFile } from "../../adapters/models/llama-probe.ts";
 import type { OpenAiEndpoint } from "../../adapters/models/openai-model.ts";
@@ -34,6 +34,7 @@ export async function examineModel(model: ModelConfig, host: CliHost): Promise<r
 function examineFile(model: LlamaConfig, host: CliHost): Promise<Check> {
   return check("model", async () => {
     const header = readGgufHeader(model.path);
+    checkTemplate(model.path, header);
     checkContext(model.path, header, model);
     const descriptor = describeGguf(header, await digestGguf(model.path, model.sha256));
     const patience = AbortSignal.timeout(ENGINE_MS);

@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { modelFile } from "../../adapters/model-files/folder.ts";
 import { modelConfigSchema } from "../../adapters/models/config.ts";
-import { checkTemplate, digestGguf, readGgufHeader } from "../../adapters/models/gguf.ts";
+import { digestGguf, readGgufHeader } from "../../adapters/models/gguf.ts";
 import { createLlamaModel } from "../../adapters/models/llama-model.ts";
 import { memoryNeed, usualContext } from "../../adapters/models/memory.ts";
 import { peakMemory } from "../../adapters/models/process-memory.ts";
@@ -58,7 +58,6 @@ export const modelCheck: CommandSpec<Options> = {
     const header = readGgufHeader(path);
     const wanted = options.sha256 === undefined ? undefined : parseDigest(options.sha256, "--sha256");
     const sha256 = await digestGguf(path, wanted);
-    checkTemplate(path, header);
     const config = modelConfigSchema.parse({ kind: "llama", path, sha256, sequences: SEQUENCES });
     let pid = 0;
     const startedMs = performance.now();
