@@ -30,6 +30,7 @@ const PRICE_EVERY_MS = BLOCK_MS / 2;
 export function createChainFaults(rpcUrl: string, asker: Address, miner: Pick<Miner, "alone">): ChainFaults {
   const client = createTestClient({ mode: "anvil", transport: patient(rpcUrl), cacheTime: 0 }).extend(publicActions);
   let timer: NodeJS.Timeout | undefined;
+  let pricing: Promise<void> = Promise.resolve();
   const price = (gwei: number): Promise<void> =>
     client.setNextBlockBaseFeePerGas({ baseFeePerGas: parseGwei(String(gwei)) });
 
@@ -79,9 +80,10 @@ export function createChainFaults(rpcUrl: string, asker: Address, miner: Pick<Mi
     async priceGas(gwei) {
       clearInterval(timer);
       timer = undefined;
+      await pricing;
       if (gwei === null) return;
       await price(gwei);
-      timer = setInterval(() => void price(gwei).catch(() => undefined), PRICE_EVERY_MS);
+      timer = setInterval(() => void (pricing = price(gwei).catch(() => undefined)), PRICE_EVERY_MS);
     },
     close: () => clearInterval(timer),
   };

@@ -12,6 +12,7 @@ export async function newFolder(out: string, name: string): Promise<string> {
       await mkdir(folder);
       return folder;
     } catch (error) {
+      // The second attempt fails alike, and says so as for every folder.
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") await makeFolderOf("--out", folder);
     }
   }

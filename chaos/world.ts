@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import PQueue from "p-queue";
 import { parseEther } from "viem";
 import { privateKeyToAccount, type PrivateKeyAccount } from "viem/accounts";
 import { revertName } from "../agents/adapters/chain/errors.ts";
@@ -244,12 +245,8 @@ function createAsking(
   };
   const skip = async (): Promise<void> => (skipsBlocks ? nextEpoch() : undefined);
   let asked = 0;
-  let last: Promise<unknown> = Promise.resolve();
-  const inOrder: Asking["inOrder"] = (action) => {
-    const next = last.then(action);
-    last = next.catch(() => undefined);
-    return next;
-  };
+  const queue = new PQueue({ concurrency: 1 });
+  const inOrder: Asking["inOrder"] = (action) => queue.add(action);
   const askOnce = async (protocol: string, hasSource: boolean): Promise<Asked> => {
     const code = protocolById(protocol)?.code;
     if (code === undefined) throw new Error(`Ask: the protocol ${protocol} is unknown`);

@@ -41,7 +41,7 @@ export const wayOut: Readonly<Record<ErrorCode, string>> = {
   EVIDENCE_UNPROVABLE: "keep the evidence: submit it again when the attempt has its decision on chain",
   MODEL_FILE_MISSING: "correct the path (model.path in the config), or put the GGUF file there",
   MODEL_FILE_BROKEN: "download or export the GGUF file again",
-  MODEL_DIGEST_WRONG: "do what the message says: it names the file and the digest that it should have",
+  MODEL_DIGEST_WRONG: "remove the file and download it again, or correct the digest that it should have",
   MODEL_TEMPLATE_MISSING: "choose an instruct or chat model: this one was not trained to answer questions",
   MODEL_PULL_FAILED: "look at the reason in the message; what came is kept, and the same command goes on with it",
   DISK_FULL: "free some space and repeat the command, which goes on with what is here, or choose another folder",
