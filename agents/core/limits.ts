@@ -84,6 +84,8 @@ export const limits = {
   snapshotUrlBytes: 2048,
   /** The media type of a snapshot, and the name and version of its extractor. */
   snapshotWordBytes: 128,
+  /** CL2: how often a seat of clo asks its model for an answer in a round. */
+  samples: 3,
   /** A quotation of a source. */
   quotationBytes: 512,
   /** Deliberation rounds R, the first included. */

@@ -14,6 +14,7 @@ import { readText } from "../../agents/core/sources/reading.ts";
 import { addRound, attemptWith, type Act } from "../support/core/clo-set.ts";
 
 const ask = (answer: string | null, votes: Act["votes"] = {}): Act => ({ answer, votes });
+const torn = (answer: string, others: readonly string[], votes: Act["votes"] = {}): Act => ({ answer, others, votes });
 
 function conclude(attempt: Attempt, ...rounds: readonly (readonly Act[])[]): Outcome | null {
   const tally = rounds.reduce((all, acts, round) => addRound(all, attempt, round, acts), emptyTally);
@@ -65,14 +66,43 @@ describe("clo", () => {
     assert.equal(decided(attemptWith([1, 1, 1, 2, 2, 2, 1]), seven), "open");
   });
 
-  it("CL5: an accept adds what its seat counts, a reject takes as much", () => {
+  it("CL3: every sample counts: what a seat's other samples gave is taken from its answer and added to theirs", () => {
+    const attempt = attemptWith([2, 2, 2, 2]);
+    const acts = [ask("A"), torn("A", ["B"]), torn("B", ["A", "C"]), ask("C")];
+    assert.equal(score(attempt, acts, "A"), 3 * (3 + 2 + 1));
+    assert.equal(score(attempt, acts, "B"), 3 * (1 + 1));
+    assert.equal(score(attempt, acts, "C"), 3 * (1 + 3));
+    // D is no seat's answer.
+    assert.equal(score(attempt, [ask("A"), torn("A", ["D"]), ask("B"), ask("C")], "A"), 3 * 5);
+    assert.equal(score(attemptWith([2, 1, 2, 2]), acts, "A"), 9 + 4 + 3);
+    assert.equal(decided(attempt, [torn("A", ["B"]), torn("A", ["B"]), ask("B"), ask("B")]), "B");
+  });
+
+  it("CL4: what has more than half of all samples decides, and no verdict counts then", () => {
+    const rejected = (others: readonly string[]) => [
+      ask("A"),
+      ask("A"),
+      torn("B", others, { 0: "reject" }),
+      ask("C", { 0: "reject" }),
+    ];
+    assert.equal(decided(attemptWith([2, 2, 2, 2]), rejected(["A"])), "A");
+    assert.equal(score(attemptWith([2, 2, 2, 2]), rejected(["A"]), "A"), 21);
+    assert.equal(score(attemptWith([2, 2, 2, 2]), rejected([]), "A"), 18 - 6);
+    // A has 18 of 36, then of 33.
+    const half = [ask("A"), ask("A"), ask("B", { 0: "reject" }), ask(null)];
+    assert.equal(score(attemptWith([2, 2, 2, 2]), half, "A"), 15);
+    assert.equal(score(attemptWith([2, 2, 2, 1]), half, "A"), 18);
+    // At high assurance only a count of seats does.
+    assert.equal(decided(attemptWith([2, 2, 2, 2], "high"), rejected(["A"])), "open");
+  });
+
+  it("CL5: an accept adds what a sample of its seat counts, a reject takes as much", () => {
     const acts = (vote: Verdict) => [ask("A"), ask("A"), ask("B"), ask("B"), ask("C", { 0: vote })];
-    // A has 6 and B 5 of their members, and the verdict counts 3.
-    assert.equal(decided(attemptWith([2, 2, 1, 2, 2]), acts("accept")), "A");
-    assert.equal(decided(attemptWith([2, 2, 1, 2, 2]), acts("reject")), "B");
-    assert.equal(score(attemptWith([1, 2, 2, 2, 2]), acts("accept"), "A"), 8);
-    assert.equal(score(attemptWith([1, 2, 2, 2, 1]), acts("accept"), "A"), 7);
-    assert.equal(score(attemptWith([1, 2, 2, 2, 1]), acts("reject"), "A"), 3);
+    assert.equal(decided(attemptWith([2, 2, 2, 2, 2]), acts("accept")), "A");
+    assert.equal(decided(attemptWith([2, 2, 2, 2, 2]), acts("reject")), "B");
+    assert.equal(score(attemptWith([1, 2, 2, 2, 2]), acts("accept"), "A"), 18);
+    assert.equal(score(attemptWith([1, 2, 2, 2, 1]), acts("accept"), "A"), 17);
+    assert.equal(score(attemptWith([1, 2, 2, 2, 1]), acts("reject"), "A"), 13);
   });
 
   it("CL5: whoever accepts two answers besides its own has accepted none", () => {
@@ -147,7 +177,7 @@ describe("clo", () => {
     const tally = addRound(emptyTally, attempt, 0, [ask("A", { 1: "accept" }), ask("B"), ask("C"), ask("D")]);
     assert.equal(
       clo.explain?.(attempt, tally)?.find((line) => line.startsWith("'B'")),
-      "'B': answered by 1 and accepted by 1 seats, 2 needed; score 6",
+      "'B': answered by 1 and accepted by 1 seats, 2 needed; score 12",
     );
   });
 
@@ -202,11 +232,12 @@ describe("CL2: the most frequent of several samples", () => {
     fields: { answer, proof: answer },
     confidence: 1 as Ppm,
   });
-  const frequent = (...answers: readonly string[]) => mostFrequent(asked, answers.map(sample), 3);
+  const number = (value: bigint) => `0x${value.toString(16).padStart(64, "0")}`;
+  const frequent = (...answers: readonly string[]) => mostFrequent(asked, answers.map(sample));
 
   it("is what came most often, with the tier of its part of all calls", () => {
     assert.deepEqual(frequent("4", "4", "4"), { answer: "4", proof: "4", tier: 900_000 });
-    assert.deepEqual(frequent("9", "4", "4"), { answer: "4", proof: "4", tier: 700_000 });
+    assert.deepEqual(frequent("9", "4", "4"), { answer: "4", proof: "4", tier: 700_000, others: [number(9n)] });
     assert.deepEqual(frequent("4", "4"), { answer: "4", proof: "4", tier: 700_000 });
     assert.deepEqual(frequent("4"), { answer: "4", proof: "4", tier: 300_000 });
   });
@@ -216,7 +247,7 @@ describe("CL2: the most frequent of several samples", () => {
     const replies = (sampling: string, confidence: number | null) =>
       [1, 2, 3].map(() => ({ ...sample("4"), confidence: confidence as Ppm | null, origin: { ...made, sampling } }));
     const tierOf = (sampling: string, confidence: number | null) =>
-      mostFrequent(asked, replies(sampling, confidence), 3)?.tier;
+      mostFrequent(asked, replies(sampling, confidence))?.tier;
     assert.equal(tierOf("temperature=0", 300_000), 300_000);
     assert.equal(tierOf("temperature=0", 950_000), 900_000);
     assert.equal(tierOf("temperature=0", null), 700_000);
@@ -226,6 +257,7 @@ describe("CL2: the most frequent of several samples", () => {
 
   it("is the first to arrive of those as frequent", () => {
     assert.equal(frequent("9", "4", "20")?.answer, "9");
+    assert.deepEqual(frequent("9", "4", "20")?.others, [number(4n), number(20n)]);
   });
 
   it("SG9: is one that cites what was read, if any of those that agree does", () => {
@@ -235,16 +267,16 @@ describe("CL2: the most frequent of several samples", () => {
       fields: { answer: "4", quote, source: "A" },
       confidence: null,
     });
-    const found = mostFrequent(asked, [citing("stands nowhere"), citing("four wheels")], 3, read);
+    const found = mostFrequent(asked, [citing("stands nowhere"), citing("four wheels")], read);
     assert.deepEqual(
       found?.citations?.map(({ quotation }) => quotation),
       ["four wheels"],
     );
-    assert.deepEqual(mostFrequent(asked, [citing("stands nowhere")], 3, read)?.citations, []);
+    assert.deepEqual(mostFrequent(asked, [citing("stands nowhere")], read)?.citations, []);
   });
 
   it("counts numbers within the tolerance as one", () => {
-    assert.deepEqual(frequent("20", "4", "5"), { answer: "4", proof: "4", tier: 700_000 });
+    assert.deepEqual(frequent("20", "4", "5"), { answer: "4", proof: "4", tier: 700_000, others: [number(20n)] });
   });
 
   it("does not exist if no reply has an answer of the kind", () => {

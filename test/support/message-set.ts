@@ -24,6 +24,8 @@ export interface Answering {
   readonly answer: string | null;
   /** Confidence on the ladder, in ppm. */
   readonly tier: number;
+  /** What its model's other samples gave; none if absent. */
+  readonly others?: readonly string[];
 }
 
 /** What one seat says in one round of mbft. Votes and judgements name seats; the builder turns them into digests. */
@@ -101,9 +103,11 @@ const NOTHING = `0x${"00".repeat(32)}` as Digest;
 
 /** Adds COMMIT and REVEAL of every seat's answer. */
 export function propose(tally: Tally, attempt: Attempt, round: number, answers: readonly Answering[]): Saying {
-  const proposals = answers.map(({ answer, tier }): Proposal | null =>
-    answer === null ? null : { answer, proof: "proof", tier: tier as Ppm },
-  );
+  const proposals = answers.map(({ answer, tier, others = [] }): Proposal | null => {
+    if (answer === null) return null;
+    const outcomes = others.map((other) => outcomeOf(attempt, other));
+    return { answer, proof: "proof", tier: tier as Ppm, ...(outcomes.length > 0 && { others: outcomes }) };
+  });
   const committed = say(
     { tally, attempt, round, digests: null },
     commitForm,

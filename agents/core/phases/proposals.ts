@@ -6,7 +6,7 @@ import { digestOf, isMapOf } from "../encoding/codec.ts";
 import { concat, encodeRequestId, hexToBytes, sha256 } from "../encoding/bytes.ts";
 import { limits } from "../limits.ts";
 import { seatsOf } from "../seat/order.ts";
-import { asDigest, isPayloadMap, isTextOf, listOf } from "../encoding/payload.ts";
+import { asDigest, hasTwice, isPayloadMap, isTextOf, listOf } from "../encoding/payload.ts";
 import { cite, decodeCitation, encodeCitation, type Citation } from "../sources/citations.ts";
 import { namedSource } from "../prompts/source-prompt.ts";
 import type { PayloadMap } from "../protocol.ts";
@@ -28,6 +28,8 @@ export interface Proposal {
   readonly tier: Ppm;
   /** SG4: what the answer rests on; not given where the question names no source. */
   readonly citations?: readonly Citation[];
+  /** CL2: outcomes of the samples that gave something else; not given where none did. */
+  readonly others?: readonly Digest[];
 }
 
 /** A proposal whose answer is canonical for the question's kind. */
@@ -39,6 +41,7 @@ export interface Candidate {
   readonly proof: string;
   readonly tier: Ppm;
   readonly citations?: readonly Citation[];
+  readonly others?: readonly Digest[];
 }
 
 /** The commitment; null if the model failed: a typed abstention. */
@@ -87,18 +90,31 @@ export const revealForm: Form<Reveal> = {
   },
 };
 
-export function encodeProposal({ answer, proof, tier, citations }: Proposal): PayloadMap {
-  return { answer, proof, tier, ...(citations && { citations: citations.map(encodeCitation) }) };
+export function encodeProposal({ answer, proof, tier, citations, others }: Proposal): PayloadMap {
+  return {
+    answer,
+    proof,
+    tier,
+    ...(citations && { citations: citations.map(encodeCitation) }),
+    ...(others && { others: others.map(hexToBytes) }),
+  };
 }
 
 export function decodeProposal(value: Value | undefined): Proposal | null {
-  const isCiting = isMapOf(value, ["answer", "citations", "proof", "tier"]);
-  if (!isCiting && !isMapOf(value, ["answer", "proof", "tier"])) return null;
-  const { answer, proof, tier } = value;
+  if (!isPayloadMap(value)) return null;
+  const { citations: cited, others: given, ...own } = value;
+  if (!isMapOf(own, ["answer", "proof", "tier"])) return null;
+  const { answer, proof, tier } = own;
   if (!isTextOf(answer, limits.answerBytes) || !isTextOf(proof, limits.proofBytes) || !isTier(tier)) return null;
-  if (!isCiting) return { answer, proof, tier };
-  const citations = listOf(value["citations"], limits.sources, decodeCitation);
-  return citations === null ? null : { answer, proof, tier, citations };
+  const citations = cited === undefined ? undefined : listOf(cited, limits.sources, decodeCitation);
+  const others = given === undefined ? undefined : decodeOthers(given);
+  if (citations === null || others === null) return null;
+  return { answer, proof, tier, ...(citations && { citations }), ...(others && { others }) };
+}
+
+function decodeOthers(value: Value): readonly Digest[] | null {
+  const others = listOf(value, limits.samples - 1, asDigest);
+  return others === null || others.length === 0 || hasTwice(others, (one) => one) ? null : others;
 }
 
 /** The proposal in a model's reply; null if its answer is not of the question's kind. */
@@ -246,6 +262,6 @@ export function candidateFrom(attempt: Attempt, seat: SeatIndex, target: Digest,
   const answer = known === undefined ? canonicalAnswer(attempt.request, proposal.answer) : known;
   canonical.set(proposal, answer);
   if (answer === null) return null;
-  const { proof, tier, citations } = proposal;
-  return { seat, target, answer, proof, tier, ...(citations && { citations }) };
+  const { proof, tier, citations, others } = proposal;
+  return { seat, target, answer, proof, tier, ...(citations && { citations }), ...(others && { others }) };
 }

@@ -1,3 +1,4 @@
+import { limits } from "../limits.ts";
 import { canonicalAnswer, groupAnswers } from "../request/answer.ts";
 import type { Asked } from "../request/kinds.ts";
 import { GREEDY } from "../prompts/prompt.ts";
@@ -7,15 +8,14 @@ import { proposalFrom, type Proposal } from "./proposals.ts";
 import { tierOf } from "./tiers.ts";
 
 /**
- * CL2: the answer that a model gave most often, of those the first to arrive, where sources are read the first that cites; its tier is
- * the part of all calls that gave it, or its own if the engine draws nothing: then all replies are one sample. Null if no reply has an
- * answer of the question's kind.
- * @param calls how often the model was asked; a call that failed agrees with none
+ * CL2: the answer that a model gave most often, of those the first to arrive, where sources are read the first that cites, and the
+ * outcomes of the other samples. Its tier is the part of all calls that gave it, or its own if the engine draws nothing: then all replies
+ * are one sample. Null if no reply has an answer of the question's kind.
+ * @param answered replies to `limits.samples` calls; one that failed is missing, and agrees with none
  */
 export function mostFrequent(
   asked: Asked,
   answered: readonly Answered[],
-  calls: number,
   read: SeatView<unknown>["read"] = null,
 ): Proposal | null {
   const samples = answered.flatMap((one) => proposalFrom(asked, one, read) ?? []);
@@ -33,6 +33,7 @@ export function mostFrequent(
   if (most === undefined || shown === undefined) return null;
   const sample = samples[shown.seat] as Proposal;
   if (answered.every(({ origin }) => origin?.sampling === GREEDY)) return sample;
-  const agreement = Math.floor((most.seats.length * ONE_PPM) / calls) as Ppm;
-  return { ...sample, tier: tierOf(agreement) };
+  const agreement = Math.floor((most.seats.length * ONE_PPM) / limits.samples) as Ppm;
+  const others = answers.flatMap(({ seat, answer }) => (most.seats.includes(seat) ? [] : [answer.outcome]));
+  return { ...sample, tier: tierOf(agreement), ...(others.length > 0 && { others }) };
 }

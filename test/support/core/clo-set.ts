@@ -11,6 +11,8 @@ import { attemptFor, propose, say } from "../message-set.ts";
 export interface Act {
   /** Null: the seat gives no answer. */
   readonly answer: string | null;
+  /** What its other samples gave; none if absent. */
+  readonly others?: readonly string[];
   /** Its verdict on the answer of a seat. */
   readonly votes?: Readonly<Record<number, Verdict>>;
 }
@@ -44,7 +46,7 @@ export function addRound(
     tally,
     attempt,
     round,
-    acts.map(({ answer }) => ({ answer, tier: 900_000 })),
+    acts.map(({ answer, others = [] }) => ({ answer, tier: 900_000, others })),
   );
   const targets = revealed.digests as readonly Digest[];
   const voted = say(

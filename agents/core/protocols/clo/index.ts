@@ -1,3 +1,4 @@
+import { limits } from "../../limits.ts";
 import { MATCH, matchCalls, matchForm, matchForms, sayMatches } from "../../phases/equivalence.ts";
 import { phased } from "../../phases/phased.ts";
 import type { Call, SeatView } from "../../phases/phased-rules.ts";
@@ -7,13 +8,10 @@ import { mostFrequent } from "../../phases/samples.ts";
 import { VOTE, verifyCalls, voteForm, votesFrom } from "../../phases/votes.ts";
 import { proposePrompt } from "../../prompts/task-prompt.ts";
 import { explainClo, initialCarry, assessCloRound, ROUNDS, type CloCarry } from "./conclude.ts";
-import { classesOf } from "./rules.ts";
+import { classesOf, countedFirst } from "./rules.ts";
 
 /** Raised with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
-const VERSION = 14;
-
-/** CL2: how often a seat asks its model for an answer in a round. */
-export const SAMPLES = 3;
+const VERSION = 15;
 
 /** clo, counted log-odds (docs/spec/clo.md): what a seat asks and says. `conclude.ts` and `rules.ts` are the rule book. */
 export const clo = phased<CloCarry>({
@@ -36,14 +34,16 @@ function calls(view: SeatView<CloCarry>, phase: number): readonly Call[] {
   const { attempt, book, self } = view;
   switch (phase) {
     case commitForm.phase:
-      return Array.from({ length: SAMPLES }, (_, sample) => ({
+      return Array.from({ length: limits.samples }, (_, sample) => ({
         about: ["propose", String(sample)],
         prompt: proposePrompt(attempt),
       }));
     case MATCH:
       return matchCalls(view, candidatesOf(book, "open"));
-    case VOTE:
-      return verifyCalls(attempt, self, classesOf(book, "open"));
+    case VOTE: {
+      const classes = classesOf(book, "open");
+      return countedFirst(attempt, classes) === null ? verifyCalls(attempt, self, classes) : [];
+    }
     default:
       return [];
   }
@@ -65,5 +65,5 @@ function say(view: SeatView<CloCarry>, phase: number): unknown {
 }
 
 function ownProposal(view: SeatView<CloCarry>): Proposal | null {
-  return mostFrequent(view.attempt.request, view.answered(commitForm.phase), SAMPLES, view.read);
+  return mostFrequent(view.attempt.request, view.answered(commitForm.phase), view.read);
 }
