@@ -16,13 +16,13 @@ export interface Progress {
   readonly kept: number;
 }
 
-/** Trials under way at a time: while one deliberates, the votes of others keep the models busy. */
+/** Trials under way at a time, and the number of waiting ones from which on no round begins: while one deliberates, others keep the models busy. */
 const AT_ONCE = 8;
 
 /**
- * Runs all cells question by question, so that a run that the clock stops has the same questions in every cell.
- * `isOver` is asked before each further round of one question per suite, except the first. A trial that `book` holds
- * is not run again.
+ * Runs all cells question by question, so that a run that the clock stops has the same questions in every cell. A round of one question
+ * per suite begins before the one before it has ended. `isOver` is asked before each further round, except the first. A trial that `book`
+ * holds is not run again.
  */
 export async function runEvaluation(
   evaluation: Evaluation,
@@ -36,8 +36,10 @@ export async function runEvaluation(
   const rounds = Math.max(...[...bySuite.values()].map(({ length }) => length));
   const origin = originOf(evaluation);
   const queue = new PQueue({ concurrency: AT_ONCE });
-  let [trials, kept] = [0, 0];
-  for (let round = 0; round < rounds && (round === 0 || !isOver()); round++) {
+  let [done, trials, kept] = [0, 0, 0];
+  let hasFailed = false;
+  const begun: Promise<unknown>[] = [];
+  for (let round = 0; round < rounds && !hasFailed && (round === 0 || !isOver()); round++) {
     const tries = cells.map(async (cell) => {
       const posed = bySuite.get(cell.suite)?.[round];
       if (posed === undefined || round % cell.every !== 0) return;
@@ -49,10 +51,17 @@ export async function runEvaluation(
       else kept += 1;
       cell.trials[round] = trial;
       trials += 1;
-      onProgress({ done: round, rounds, trials, kept });
+      onProgress({ done, rounds, trials, kept });
     });
-    await Promise.all(tries);
+    const all = Promise.all(tries);
+    all.then(
+      () => (done += 1),
+      () => (hasFailed = true),
+    );
+    begun.push(all);
+    await queue.onSizeLessThan(AT_ONCE);
   }
+  await Promise.all(begun);
   return cells
     .map((cell) => ({ ...cell, trials: cell.trials.filter(() => true) }))
     .filter(({ trials: { length } }) => length > 0);
