@@ -36,10 +36,10 @@ export async function runEvaluation(
   const rounds = Math.max(...[...bySuite.values()].map(({ length }) => length));
   const origin = originOf(evaluation);
   const queue = new PQueue({ concurrency: AT_ONCE });
-  let [done, trials, kept] = [0, 0, 0];
-  let hasFailed = false;
+  let [trials, kept] = [0, 0];
+  const ended = { well: 0, badly: 0 };
   const begun: Promise<unknown>[] = [];
-  for (let round = 0; round < rounds && !hasFailed && (round === 0 || !isOver()); round++) {
+  for (let round = 0; round < rounds && ended.badly === 0 && (round === 0 || !isOver()); round++) {
     const tries = cells.map(async (cell) => {
       const posed = bySuite.get(cell.suite)?.[round];
       if (posed === undefined || round % cell.every !== 0) return;
@@ -51,12 +51,12 @@ export async function runEvaluation(
       else kept += 1;
       cell.trials[round] = trial;
       trials += 1;
-      onProgress({ done, rounds, trials, kept });
+      onProgress({ done: ended.well, rounds, trials, kept });
     });
     const all = Promise.all(tries);
     all.then(
-      () => (done += 1),
-      () => (hasFailed = true),
+      () => (ended.well += 1),
+      () => (ended.badly += 1),
     );
     begun.push(all);
     await queue.onSizeLessThan(AT_ONCE);
