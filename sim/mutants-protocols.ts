@@ -290,6 +290,7 @@ export const protocolMutants: readonly Mutant[] = [
     find: "({ weight }) => 2 * weight > all",
     replace: "({ weight }) => 4 * weight > all",
     sim: "--protocol clo --n 4 --byzantine 1 --byzantine-kinds lying --faults model,drop,partition",
+    seed: 123,
     expect: ["validity"],
   },
   {

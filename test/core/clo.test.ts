@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
 import { decisionConfidence } from "../../agents/core/phases/backing.ts";
+import { decodeProposal, encodeProposal } from "../../agents/core/phases/proposals.ts";
 import { mostFrequent } from "../../agents/core/phases/samples.ts";
 import type { Verdict } from "../../agents/core/phases/votes.ts";
 import { clo } from "../../agents/core/protocols/clo/index.ts";
@@ -9,7 +10,7 @@ import { faultTolerance } from "../../agents/core/quorum.ts";
 import { defaultTerms } from "../../agents/core/request/terms.ts";
 import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import { emptyTally } from "../../agents/core/seat/tally.ts";
-import type { Attempt, Outcome, Ppm, Skill } from "../../agents/core/types.ts";
+import type { Attempt, Digest, Outcome, Ppm, Skill } from "../../agents/core/types.ts";
 import { readText } from "../../agents/core/sources/reading.ts";
 import { addRound, attemptWith, type Act } from "../support/core/clo-set.ts";
 
@@ -222,6 +223,33 @@ describe("clo", () => {
   });
 });
 
+describe("CL2: a message with other samples", () => {
+  const outcome = (value: number) => new Uint8Array(32).fill(value);
+  const decode = (tier: number, others?: readonly Uint8Array[]) =>
+    decodeProposal({ answer: "A", proof: "", tier, ...(others && { others }) });
+
+  it("names at most two, all different, or says nothing of them", () => {
+    assert.equal(decode(300_000)?.others, undefined);
+    assert.equal(decode(300_000, [outcome(1), outcome(2)])?.others?.length, 2);
+    assert.equal(decode(300_000, []), null);
+    assert.equal(decode(300_000, [outcome(1), outcome(1)]), null);
+    assert.equal(decode(300_000, [outcome(1), outcome(2), outcome(3)]), null);
+    assert.equal(decode(300_000, [new Uint8Array(31)]), null);
+  });
+
+  it("is no surer than its samples agree", () => {
+    assert.notEqual(decode(700_000, [outcome(1)]), null);
+    assert.equal(decode(900_000, [outcome(1)]), null);
+    assert.equal(decode(700_000, [outcome(1), outcome(2)]), null);
+    assert.notEqual(decode(900_000), null);
+  });
+
+  it("is read as it was written", () => {
+    const proposal = { answer: "A", proof: "p", tier: 300_000 as Ppm, others: [`0x${"01".repeat(32)}` as Digest] };
+    assert.deepEqual(decodeProposal(encodeProposal(proposal)), proposal);
+  });
+});
+
 describe("CL2: the most frequent of several samples", () => {
   const asked = {
     terms: defaultTerms({ protocol: clo.code, kind: "number", decimals: 0, tolerance: 1n }),
@@ -277,6 +305,16 @@ describe("CL2: the most frequent of several samples", () => {
 
   it("counts numbers within the tolerance as one", () => {
     assert.deepEqual(frequent("20", "4", "5"), { answer: "4", proof: "4", tier: 700_000, others: [number(20n)] });
+  });
+
+  it("is always a message that others read", () => {
+    const replies = fc.array(fc.constantFrom("4", "5", "9", "20", "none"), { maxLength: 3 });
+    fc.assert(
+      fc.property(replies, (answers) => {
+        const proposal = frequent(...answers);
+        if (proposal !== null) assert.deepEqual(decodeProposal(encodeProposal(proposal)), proposal);
+      }),
+    );
   });
 
   it("does not exist if no reply has an answer of the kind", () => {

@@ -15,7 +15,7 @@ import type { Answered, SeatView } from "./phased-rules.ts";
 import type { Blind, BlindAnswer, Overdue } from "./pay.ts";
 import { allVariants, counted, said, type Form, type RoundBook, type Closure } from "./round-book.ts";
 import { isTier, tierOf } from "./tiers.ts";
-import type { Attempt, Digest, Ppm, SeatIndex, Value } from "../types.ts";
+import { ONE_PPM, type Attempt, type Digest, type Ppm, type SeatIndex, type Value } from "../types.ts";
 
 /** The phases in which every deliberation begins: seats commit to salted answers before any is revealed (PH1). */
 const COMMIT = 1;
@@ -108,8 +108,13 @@ export function decodeProposal(value: Value | undefined): Proposal | null {
   if (!isTextOf(answer, limits.answerBytes) || !isTextOf(proof, limits.proofBytes) || !isTier(tier)) return null;
   const citations = cited === undefined ? undefined : listOf(cited, limits.sources, decodeCitation);
   const others = given === undefined ? undefined : decodeOthers(given);
-  if (citations === null || others === null) return null;
+  if (citations === null || others === null || tier > mostSure(others)) return null;
   return { answer, proof, tier, ...(citations && { citations }), ...(others && { others }) };
+}
+
+/** CL2: the tier of a seat whose other samples gave this, if none of its calls failed. */
+function mostSure(others: readonly Digest[] = []): Ppm {
+  return tierOf(Math.floor(((limits.samples - others.length) * ONE_PPM) / limits.samples) as Ppm);
 }
 
 function decodeOthers(value: Value): readonly Digest[] | null {

@@ -1,4 +1,5 @@
 // Message sets of clo: what every seat says in a round.
+import { TIERS } from "../../../agents/core/phases/tiers.ts";
 import { closeForm } from "../../../agents/core/phases/round-book.ts";
 import { voteForm, type Verdict } from "../../../agents/core/phases/votes.ts";
 import { clo } from "../../../agents/core/protocols/clo/index.ts";
@@ -46,7 +47,7 @@ export function addRound(
     tally,
     attempt,
     round,
-    acts.map(({ answer, others = [] }) => ({ answer, tier: 900_000, others })),
+    acts.map(({ answer, others = [] }) => ({ answer, tier: TIERS[2 - others.length] as Ppm, others })),
   );
   const targets = revealed.digests as readonly Digest[];
   const voted = say(
