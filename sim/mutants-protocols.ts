@@ -284,16 +284,6 @@ export const protocolMutants: readonly Mutant[] = [
     expect: ["validity"],
   },
   {
-    id: "CL4",
-    bug: "an answer decides that has a quarter of all samples",
-    file: "agents/core/protocols/clo/rules.ts",
-    find: "({ weight }) => 2 * weight > all",
-    replace: "({ weight }) => 4 * weight > all",
-    sim: "--protocol clo --n 4 --byzantine 1 --byzantine-kinds lying --faults model,drop,partition",
-    seed: 123,
-    expect: ["validity"],
-  },
-  {
     id: "UN13",
     bug: "policies are decided by however few answers",
     file: "agents/core/protocols/unanimous/conclude.ts",

@@ -1,5 +1,6 @@
 // Coalitions against skill (docs/spec/skill.md): clo decides the same requests twice, with the skills that the real counters learned and
 // with the skill 1 everywhere, by the real `conclude` over complete message sets.
+import { limits } from "../../agents/core/limits.ts";
 import { clo } from "../../agents/core/protocols/clo/index.ts";
 import { emptyTally } from "../../agents/core/seat/tally.ts";
 import { skillOf, type SkillCounters } from "../../agents/core/skill.ts";
@@ -48,7 +49,7 @@ const WEEKLY_LESSONS = 8;
 const OWN = { farms: { most: 60, knows: 1 }, floods: { most: 200, knows: 0.5 } } as const;
 const RIGHT = "A";
 const LIE = "B";
-/** How often honest agents are right, from the worst to the best. */
+/** How often a sample of honest agents is right, from the worst to the best. */
 const [WORST, BEST] = [0.45, 0.9];
 /** How often an honest seat accepts a right answer of another, and a wrong one. */
 const [ACCEPTS_RIGHT, ACCEPTS_WRONG] = [0.85, 0.25];
@@ -194,18 +195,24 @@ function actsOf(
   round: number,
 ): readonly Act[] {
   const draw = (...what: readonly number[]): number => drawAt(seed, ...place, round, ...what);
-  const answers = committee.map(({ isCoalition, knows }, seat) => {
-    if (isCoalition && lies) return LIE;
-    if (isCoalition && own !== null) return RIGHT;
-    if (draw(1, seat) < knows * (own ?? 1)) return RIGHT;
-    return ["B", "C", "D"][Math.floor(3 * draw(2, seat))] as string;
+  const proposals = committee.map(({ isCoalition, knows }, seat): Act & { readonly answer: string } => {
+    if (isCoalition && (lies || own !== null)) return { answer: lies ? LIE : RIGHT };
+    const samples = Array.from({ length: limits.samples }, (_, sample) =>
+      draw(1, seat, sample) < knows * (own ?? 1)
+        ? RIGHT
+        : (["B", "C", "D"][Math.floor(3 * draw(2, seat, sample))] as string),
+    );
+    const often = (answer: string): number => samples.filter((one) => one === answer).length;
+    const answer = samples.reduce((best, one) => (often(one) > often(best) ? one : best));
+    return { answer, others: samples.filter((one) => one !== answer) };
   });
+  const answers = proposals.map(({ answer }) => answer);
   const accepts = ({ isCoalition }: Agent, seat: number, answer: string): boolean => {
     if (isCoalition && (lies || own !== null)) return answer === (lies ? LIE : RIGHT);
     return draw(3, seat, answer.charCodeAt(0)) < (answer === RIGHT ? ACCEPTS_RIGHT : ACCEPTS_WRONG);
   };
   return committee.map((agent, seat) => ({
-    answer: answers[seat] as string,
+    ...(proposals[seat] as Act),
     votes: Object.fromEntries(
       answers.flatMap((answer, of) =>
         answer === answers[seat] || answers.indexOf(answer) !== of

@@ -56,7 +56,10 @@ export async function runEvaluation(
     const all = Promise.all(tries);
     all.then(
       () => (ended.well += 1),
-      () => (ended.badly += 1),
+      () => {
+        ended.badly += 1;
+        queue.clear();
+      },
     );
     begun.push(all);
     await queue.onSizeLessThan(AT_ONCE);

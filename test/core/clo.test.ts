@@ -2,20 +2,34 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
 import { decisionConfidence } from "../../agents/core/phases/backing.ts";
-import { decodeProposal, encodeProposal } from "../../agents/core/phases/proposals.ts";
+import { commitmentOf, decodeProposal, encodeProposal } from "../../agents/core/phases/proposals.ts";
 import { mostFrequent } from "../../agents/core/phases/samples.ts";
 import type { Verdict } from "../../agents/core/phases/votes.ts";
+import { tellsSamples } from "../../agents/core/protocols/clo/rules.ts";
 import { clo } from "../../agents/core/protocols/clo/index.ts";
 import { faultTolerance } from "../../agents/core/quorum.ts";
 import { defaultTerms } from "../../agents/core/request/terms.ts";
 import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import { emptyTally } from "../../agents/core/seat/tally.ts";
-import type { Attempt, Digest, Outcome, Ppm, Skill } from "../../agents/core/types.ts";
+import type { Attempt, Digest, Outcome, Ppm, SeatIndex, Skill, Terms } from "../../agents/core/types.ts";
+import { namingSources } from "../../agents/core/sources/named.ts";
 import { readText } from "../../agents/core/sources/reading.ts";
 import { addRound, attemptWith, type Act } from "../support/core/clo-set.ts";
 
 const ask = (answer: string | null, votes: Act["votes"] = {}): Act => ({ answer, votes });
 const torn = (answer: string, others: readonly string[], votes: Act["votes"] = {}): Act => ({ answer, others, votes });
+
+const withTerms = (attempt: Attempt, terms: Partial<Terms>): Attempt => ({
+  ...attempt,
+  request: { ...attempt.request, terms: { ...attempt.request.terms, ...terms } },
+});
+const textsOnly = (attempt: Attempt): Attempt => withTerms(attempt, { kind: "text", options: 0 });
+const numbersOnly = (attempt: Attempt, tolerance = 0n): Attempt =>
+  withTerms(attempt, { kind: "number", options: 0, decimals: 0, tolerance });
+const sourced = (attempt: Attempt): Attempt => ({
+  ...attempt,
+  request: { ...attempt.request, question: namingSources("Is it so?", ["https://example.org/"]) },
+});
 
 function conclude(attempt: Attempt, ...rounds: readonly (readonly Act[])[]): Outcome | null {
   const tally = rounds.reduce((all, acts, round) => addRound(all, attempt, round, acts), emptyTally);
@@ -31,7 +45,7 @@ const decided = (attempt: Attempt, ...rounds: readonly (readonly Act[])[]): stri
 /** The score of an answer as `explain` says it. */
 function score(attempt: Attempt, acts: readonly Act[], answer: string): number {
   const lines = clo.explain?.(attempt, addRound(emptyTally, attempt, 0, acts)) ?? [];
-  return Number(lines.find((line) => line.startsWith(`'${answer}'`))?.match(/score (-?\d+)$/)?.[1]);
+  return Number(lines.find((line) => line.startsWith(`'${answer}'`))?.match(/with verdicts (-?\d+)$/)?.[1]);
 }
 
 describe("clo", () => {
@@ -67,34 +81,65 @@ describe("clo", () => {
     assert.equal(decided(attemptWith([1, 1, 1, 2, 2, 2, 1]), seven), "open");
   });
 
-  it("CL3: every sample counts: what a seat's other samples gave is taken from its answer and added to theirs", () => {
+  it("CL3: every sample counts, for the class in which a seat gave the same", () => {
     const attempt = attemptWith([2, 2, 2, 2]);
     const acts = [ask("A"), torn("A", ["B"]), torn("B", ["A", "C"]), ask("C")];
     assert.equal(score(attempt, acts, "A"), 3 * (3 + 2 + 1));
     assert.equal(score(attempt, acts, "B"), 3 * (1 + 1));
     assert.equal(score(attempt, acts, "C"), 3 * (1 + 3));
-    // D is no seat's answer.
-    assert.equal(score(attempt, [ask("A"), torn("A", ["D"]), ask("B"), ask("C")], "A"), 3 * 5);
     assert.equal(score(attemptWith([2, 1, 2, 2]), acts, "A"), 9 + 4 + 3);
     assert.equal(decided(attempt, [torn("A", ["B"]), torn("A", ["B"]), ask("B"), ask("B")]), "B");
   });
 
-  it("CL4: what has more than half of all samples decides, and no verdict counts then", () => {
-    const rejected = (others: readonly string[]) => [
-      ask("A"),
-      ask("A"),
-      torn("B", others, { 0: "reject" }),
-      ask("C", { 0: "reject" }),
-    ];
-    assert.equal(decided(attemptWith([2, 2, 2, 2]), rejected(["A"])), "A");
-    assert.equal(score(attemptWith([2, 2, 2, 2]), rejected(["A"]), "A"), 21);
-    assert.equal(score(attemptWith([2, 2, 2, 2]), rejected([]), "A"), 18 - 6);
-    // A has 18 of 36, then of 33.
-    const half = [ask("A"), ask("A"), ask("B", { 0: "reject" }), ask(null)];
-    assert.equal(score(attemptWith([2, 2, 2, 2]), half, "A"), 15);
-    assert.equal(score(attemptWith([2, 2, 2, 1]), half, "A"), 18);
-    // At high assurance only a count of seats does.
-    assert.equal(decided(attemptWith([2, 2, 2, 2], "high"), rejected(["A"])), "open");
+  it("CL3: what no seat gave as its answer is counted for nobody", () => {
+    const acts = [ask("A"), torn("A", ["D"]), torn("B", ["D"]), torn("C", ["D"])];
+    assert.equal(score(attemptWith([2, 2, 2, 2]), acts, "A"), 3 * 5);
+    assert.equal(decided(attemptWith([2, 2, 2, 2]), acts), "A");
+  });
+
+  it("CL3: a seat counts as many samples for its answer as its tier says", () => {
+    const low = [ask("A"), ask("A"), { answer: "B", tier: 300_000 }, { answer: "B", tier: 700_000 }];
+    assert.equal(score(attemptWith([2, 2, 2, 2]), low, "B"), 3 * (1 + 2));
+  });
+
+  it("CL3: of texts a seat counts fully, however sure it is, and tells no other samples", () => {
+    const attempt = textsOnly(attemptWith([2, 2, 2, 2]));
+    const unsure = { answer: "A", tier: 300_000 };
+    assert.equal(score(attempt, [unsure, ask("A"), ask("B"), ask("C")], "A"), 3 * (3 + 3));
+    const lines = String(
+      clo.explain?.(attempt, addRound(emptyTally, attempt, 0, [torn("A", ["B"]), unsure, unsure, ask("C")])),
+    );
+    assert.match(lines, /'A': answered by 2 /);
+  });
+
+  it("CL2: other samples are told where answers are no texts and need no sources", () => {
+    const attempt = attemptWith([2, 2, 2, 2]);
+    const told = [attempt, numbersOnly(attempt), textsOnly(attempt), sourced(attempt)].map(tellsSamples);
+    assert.deepEqual(told, [true, true, false, false]);
+  });
+
+  it("CL3: the classes that count most are on the ballot", () => {
+    const skills = Array.from({ length: 12 }, (): Skill => 2);
+    const attempt = numbersOnly(attemptWith(skills));
+    const last = canonicalOrder(attempt).at(-1) as number;
+    const acts = skills.map((_, seat) => (seat === last ? ask("500") : torn(String(seat), ["500", "600"])));
+    const lines = String(clo.explain?.(attempt, addRound(emptyTally, attempt, 0, acts)));
+    assert.match(lines, new RegExp(`'500': .* samples count ${3 * (3 + 11)},`));
+  });
+
+  it("CL3: a sample counts once for a class, and for the class with its very outcome", () => {
+    const attempt = numbersOnly(attemptWith([2, 2, 2, 2, 2]), 2n);
+    // The classes are 10 to 12, and 13.
+    const acts = [ask("10"), ask("11"), ask("12"), ask("13"), torn("99", ["13", "12"])];
+    assert.equal(score(attempt, acts, "11"), 27 + 3);
+    assert.equal(score(attempt, acts, "13"), 9 + 3);
+    const both = [ask("10"), ask("11"), ask("12"), ask("13"), torn("99", ["11", "12"])];
+    assert.equal(score(attempt, both, "11"), 27 + 3);
+  });
+
+  it("CL7: a liar's answer that every honest seat sampled once does not decide, since none gave or accepted it", () => {
+    const acts = [ask("D"), ask("D"), ...["A", "A", "A", "A", "C"].map((answer) => torn(answer, ["D"]))];
+    assert.equal(decided(attemptWith([2, 2, 2, 2, 2, 2, 2]), acts), "A");
   });
 
   it("CL5: an accept adds what a sample of its seat counts, a reject takes as much", () => {
@@ -178,7 +223,7 @@ describe("clo", () => {
     const tally = addRound(emptyTally, attempt, 0, [ask("A", { 1: "accept" }), ask("B"), ask("C"), ask("D")]);
     assert.equal(
       clo.explain?.(attempt, tally)?.find((line) => line.startsWith("'B'")),
-      "'B': answered by 1 and accepted by 1 seats, 2 needed; score 12",
+      "'B': answered by 1 and accepted by 1 seats, 2 needed; samples count 9, with verdicts 12",
     );
   });
 
@@ -226,7 +271,7 @@ describe("clo", () => {
 describe("CL2: a message with other samples", () => {
   const outcome = (value: number) => new Uint8Array(32).fill(value);
   const decode = (tier: number, others?: readonly Uint8Array[]) =>
-    decodeProposal({ answer: "A", proof: "", tier, ...(others && { others }) });
+    decodeProposal({ answer: "A", proof: "", tier, ...(others && { others }) }, true);
 
   it("names at most two, all different, or says nothing of them", () => {
     assert.equal(decode(300_000)?.others, undefined);
@@ -235,6 +280,19 @@ describe("CL2: a message with other samples", () => {
     assert.equal(decode(300_000, [outcome(1), outcome(1)]), null);
     assert.equal(decode(300_000, [outcome(1), outcome(2), outcome(3)]), null);
     assert.equal(decode(300_000, [new Uint8Array(31)]), null);
+  });
+
+  it("is malformed under other protocols", () => {
+    assert.equal(decodeProposal({ answer: "A", proof: "", tier: 300_000, others: [outcome(1)] }), null);
+  });
+
+  it("is bound by its commitment", () => {
+    const attempt = attemptWith([2, 2, 2, 2]);
+    const proposal = { answer: "A", proof: "", tier: 300_000 as Ppm };
+    const commitment = (others?: readonly Digest[]) =>
+      commitmentOf(attempt, 0, 0 as SeatIndex, { ...proposal, ...(others && { others }) }, new Uint8Array(32));
+    const one = `0x${"01".repeat(32)}` as Digest;
+    assert.notEqual(commitment(), commitment([one]));
   });
 
   it("is no surer than its samples agree", () => {
@@ -246,7 +304,7 @@ describe("CL2: a message with other samples", () => {
 
   it("is read as it was written", () => {
     const proposal = { answer: "A", proof: "p", tier: 300_000 as Ppm, others: [`0x${"01".repeat(32)}` as Digest] };
-    assert.deepEqual(decodeProposal(encodeProposal(proposal)), proposal);
+    assert.deepEqual(decodeProposal(encodeProposal(proposal), true), proposal);
   });
 });
 
@@ -261,7 +319,7 @@ describe("CL2: the most frequent of several samples", () => {
     confidence: 1 as Ppm,
   });
   const number = (value: bigint) => `0x${value.toString(16).padStart(64, "0")}`;
-  const frequent = (...answers: readonly string[]) => mostFrequent(asked, answers.map(sample));
+  const frequent = (...answers: readonly string[]) => mostFrequent(asked, answers.map(sample), true);
 
   it("is what came most often, with the tier of its part of all calls", () => {
     assert.deepEqual(frequent("4", "4", "4"), { answer: "4", proof: "4", tier: 900_000 });
@@ -275,7 +333,7 @@ describe("CL2: the most frequent of several samples", () => {
     const replies = (sampling: string, confidence: number | null) =>
       [1, 2, 3].map(() => ({ ...sample("4"), confidence: confidence as Ppm | null, origin: { ...made, sampling } }));
     const tierOf = (sampling: string, confidence: number | null) =>
-      mostFrequent(asked, replies(sampling, confidence))?.tier;
+      mostFrequent(asked, replies(sampling, confidence), true)?.tier;
     assert.equal(tierOf("temperature=0", 300_000), 300_000);
     assert.equal(tierOf("temperature=0", 950_000), 900_000);
     assert.equal(tierOf("temperature=0", null), 700_000);
@@ -295,12 +353,12 @@ describe("CL2: the most frequent of several samples", () => {
       fields: { answer: "4", quote, source: "A" },
       confidence: null,
     });
-    const found = mostFrequent(asked, [citing("stands nowhere"), citing("four wheels")], read);
+    const found = mostFrequent(asked, [citing("stands nowhere"), citing("four wheels")], false, read);
     assert.deepEqual(
       found?.citations?.map(({ quotation }) => quotation),
       ["four wheels"],
     );
-    assert.deepEqual(mostFrequent(asked, [citing("stands nowhere")], read)?.citations, []);
+    assert.deepEqual(mostFrequent(asked, [citing("stands nowhere")], false, read)?.citations, []);
   });
 
   it("counts numbers within the tolerance as one", () => {
@@ -312,7 +370,7 @@ describe("CL2: the most frequent of several samples", () => {
     fc.assert(
       fc.property(replies, (answers) => {
         const proposal = frequent(...answers);
-        if (proposal !== null) assert.deepEqual(decodeProposal(encodeProposal(proposal)), proposal);
+        if (proposal !== null) assert.deepEqual(decodeProposal(encodeProposal(proposal), true), proposal);
       }),
     );
   });

@@ -67,28 +67,40 @@ export const commitForm: Form<Commit> = {
   },
 };
 
-export const revealForm: Form<Reveal> = {
-  name: "reveal",
-  phase: REVEAL,
-  encode: ({ proposal, why }) => ({
-    proposal: proposal === null ? null : { ...encodeProposal(proposal), salt: proposal.salt },
-    ...(why !== undefined && { why }),
-  }),
-  decode: (_, value) => {
-    if (isMapOf(value, ["proposal", "why"])) {
-      const { proposal, why } = value;
-      return proposal === null && isTextOf(why, limits.whyBytes) && why !== "" ? { proposal, why } : null;
-    }
-    if (!isMapOf(value, ["proposal"])) return null;
-    if (value["proposal"] === null) return { proposal: null };
-    if (!isPayloadMap(value["proposal"])) return null;
-    const { salt, ...rest } = value["proposal"];
-    const proposal = decodeProposal(rest);
-    return proposal !== null && salt instanceof Uint8Array && salt.length === 32
-      ? { proposal: { ...proposal, salt } }
-      : null;
-  },
-};
+export const revealForm = revealFormOf(false);
+
+/** CL2: the reveal of a seat that tells what its other samples gave. */
+export const samplesForm = revealFormOf(true);
+
+function revealFormOf(tellsSamples: boolean): Form<Reveal> {
+  return {
+    name: "reveal",
+    phase: REVEAL,
+    encode: ({ proposal, why }) => ({
+      proposal: proposal === null ? null : { ...encodeProposal(proposal), salt: proposal.salt },
+      ...(why !== undefined && { why }),
+    }),
+    decode: (_, value) => {
+      if (isMapOf(value, ["proposal", "why"])) {
+        const { proposal, why } = value;
+        return proposal === null && isTextOf(why, limits.whyBytes) && why !== "" ? { proposal, why } : null;
+      }
+      if (!isMapOf(value, ["proposal"])) return null;
+      if (value["proposal"] === null) return { proposal: null };
+      if (!isPayloadMap(value["proposal"])) return null;
+      const { salt, ...rest } = value["proposal"];
+      const proposal = decodeProposal(rest, tellsSamples);
+      return proposal !== null && salt instanceof Uint8Array && salt.length === 32
+        ? { proposal: { ...proposal, salt } }
+        : null;
+    },
+  };
+}
+
+/** The form of a round's reveals. */
+export function revealIn({ plan: { forms } }: Pick<RoundBook, "plan">): Form<Reveal> {
+  return forms.includes(samplesForm) ? samplesForm : revealForm;
+}
 
 export function encodeProposal({ answer, proof, tier, citations, others }: Proposal): PayloadMap {
   return {
@@ -100,10 +112,11 @@ export function encodeProposal({ answer, proof, tier, citations, others }: Propo
   };
 }
 
-export function decodeProposal(value: Value | undefined): Proposal | null {
+/** @param tellsSamples whether `others` may be there */
+export function decodeProposal(value: Value | undefined, tellsSamples = false): Proposal | null {
   if (!isPayloadMap(value)) return null;
   const { citations: cited, others: given, ...own } = value;
-  if (!isMapOf(own, ["answer", "proof", "tier"])) return null;
+  if (!isMapOf(own, ["answer", "proof", "tier"]) || (given !== undefined && !tellsSamples)) return null;
   const { answer, proof, tier } = own;
   if (!isTextOf(answer, limits.answerBytes) || !isTextOf(proof, limits.proofBytes) || !isTier(tier)) return null;
   const citations = cited === undefined ? undefined : listOf(cited, limits.sources, decodeCitation);
@@ -204,7 +217,7 @@ function readCandidates(book: RoundBook, closure: Closure): readonly Candidate[]
 
 function openedIn(book: RoundBook, closure: Closure): readonly Candidate[] {
   return seatsOf(book.attempt).flatMap((seat) => {
-    const reveal = counted(book, revealForm, seat, closure);
+    const reveal = counted(book, revealIn(book), seat, closure);
     const commit = counted(book, commitForm, seat, "closed");
     if (reveal === null || commit === null || reveal.body.proposal === null) return [];
     const { proposal } = reveal.body;
@@ -237,7 +250,7 @@ export function blindIn(book: RoundBook, answers: readonly BlindAnswer[] = candi
 function overdueOf(book: RoundBook, seat: SeatIndex): readonly Overdue[] {
   const commitment = said(book, commitForm, seat)?.body.commitment ?? null;
   if (commitment === null) return [];
-  const reveal = said(book, revealForm, seat);
+  const reveal = said(book, revealIn(book), seat);
   const proposal = reveal?.body.proposal ?? null;
   if (reveal === null || proposal === null || openingOf(book, seat, proposal) !== commitment)
     return [{ seat, late: null }];
@@ -251,7 +264,7 @@ export function revealedIn(book: RoundBook): readonly Candidate[] {
   const known = revealed.get(book);
   if (known !== undefined) return known;
   const found = seatsOf(book.attempt).flatMap((seat) =>
-    allVariants(book, revealForm, seat).flatMap(({ digest, body }) =>
+    allVariants(book, revealIn(book), seat).flatMap(({ digest, body }) =>
       body.proposal === null ? [] : (candidateFrom(book.attempt, seat, digest, body.proposal) ?? []),
     ),
   );

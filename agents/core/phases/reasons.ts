@@ -3,7 +3,7 @@ import type { CanonicalAnswer } from "../request/kinds.ts";
 import { nonAnswerIn } from "../request/non-answers.ts";
 import { clipText } from "../request/text.ts";
 import { answerClasses, bySupport } from "./equivalence.ts";
-import { candidatesOf, commitForm, revealForm } from "./proposals.ts";
+import { candidatesOf, commitForm, revealForm, revealIn } from "./proposals.ts";
 import { said, type RoundBook } from "./round-book.ts";
 import type { SeatIndex } from "../types.ts";
 
@@ -24,7 +24,7 @@ export function percentText(ppm: number): string {
 
 /** True if seats reveal their answers in the round. */
 export function hasReveals({ plan }: RoundBook): boolean {
-  return plan.forms.includes(revealForm);
+  return plan.forms.some(({ phase }) => phase === revealForm.phase);
 }
 
 /** The seats that were asked for an answer and have none that counts, each with the reason. */
@@ -35,7 +35,7 @@ export function explainSeats(book: RoundBook, asked: readonly SeatIndex[]): read
 }
 
 function whyNone(book: RoundBook, seat: SeatIndex): string {
-  const reveal = said(book, revealForm, seat);
+  const reveal = said(book, revealIn(book), seat);
   if (reveal === null) {
     const isSilent = said(book, commitForm, seat) === null;
     return isSilent ? "nothing came from it: it is slow or away" : "it committed itself and revealed nothing";

@@ -11,11 +11,13 @@ import { tierOf } from "./tiers.ts";
  * CL2: the answer that a model gave most often, of those the first to arrive, where sources are read the first that cites, and the
  * outcomes of the other samples. Its tier is the part of all calls that gave it, or its own if the engine draws nothing: then all replies
  * are one sample. Null if no reply has an answer of the question's kind.
+ * @param tellsSamples whether it names the other samples
  * @param answered replies to `limits.samples` calls; one that failed is missing, and agrees with none
  */
 export function mostFrequent(
   asked: Asked,
   answered: readonly Answered[],
+  tellsSamples: boolean,
   read: SeatView<unknown>["read"] = null,
 ): Proposal | null {
   const samples = answered.flatMap((one) => proposalFrom(asked, one, read) ?? []);
@@ -35,5 +37,5 @@ export function mostFrequent(
   if (answered.every(({ origin }) => origin?.sampling === GREEDY)) return sample;
   const agreement = Math.floor((most.seats.length * ONE_PPM) / limits.samples) as Ppm;
   const others = answers.flatMap(({ seat, answer }) => (most.seats.includes(seat) ? [] : [answer.outcome]));
-  return { ...sample, tier: tierOf(agreement), ...(others.length > 0 && { others }) };
+  return { ...sample, tier: tierOf(agreement), ...(tellsSamples && others.length > 0 && { others }) };
 }

@@ -157,20 +157,11 @@ function voteOn(book: RoundBook, answerClass: AnswerClass, votes: readonly Vote[
  */
 export function isAbout(
   book: RoundBook,
-  answerClass: AnswerClass,
+  { answer, members }: AnswerClass,
   { target, outcome }: Pick<Vote, "target" | "outcome">,
 ): boolean {
   const named = revealedIn(book).find((one) => one.target === target);
   if (named !== undefined && named.answer.outcome !== outcome) return false;
-  return isIn(book.attempt, answerClass, outcome);
-}
-
-/** Whether an outcome is that of a member of the class, or the same answer. */
-export function isIn(
-  { request }: Attempt,
-  { answer, members }: Pick<AnswerClass, "answer" | "members">,
-  outcome: Digest,
-): boolean {
   if (members.some((member) => member.answer.outcome === outcome)) return true;
-  return isSameAnswer(request.terms, answer, { outcome });
+  return isSameAnswer(book.attempt.request.terms, answer, { outcome });
 }

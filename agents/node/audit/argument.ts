@@ -95,7 +95,7 @@ function bodyOf(body: PayloadMap): PayloadMap {
 function answerIn({ proposal }: PayloadMap): Pick<Answer, "text" | "proof" | "confidence" | "quotations"> | null {
   if (!isPayloadMap(proposal)) return null;
   const { salt: _, ...rest } = proposal;
-  const decoded = decodeProposal(rest);
+  const decoded = decodeProposal(rest, true);
   if (decoded === null) return null;
   const { answer: text, proof, tier: confidence, citations = [] } = decoded;
   return { text, proof, confidence, quotations: citations.map(({ source, quotation: words }) => ({ source, words })) };

@@ -1,4 +1,5 @@
 // Message sets of clo: what every seat says in a round.
+import { matchForm } from "../../../agents/core/phases/equivalence.ts";
 import { TIERS } from "../../../agents/core/phases/tiers.ts";
 import { closeForm } from "../../../agents/core/phases/round-book.ts";
 import { voteForm, type Verdict } from "../../../agents/core/phases/votes.ts";
@@ -14,6 +15,8 @@ export interface Act {
   readonly answer: string | null;
   /** What its other samples gave; none if absent. */
   readonly others?: readonly string[];
+  /** As sure as the other samples allow if absent. */
+  readonly tier?: number;
   /** Its verdict on the answer of a seat. */
   readonly votes?: Readonly<Record<number, Verdict>>;
 }
@@ -47,11 +50,14 @@ export function addRound(
     tally,
     attempt,
     round,
-    acts.map(({ answer, others = [] }) => ({ answer, tier: TIERS[2 - others.length] as Ppm, others })),
+    acts.map(({ answer, others = [], tier = TIERS[2 - others.length] as number }) => ({ answer, tier, others })),
   );
   const targets = revealed.digests as readonly Digest[];
+  // Of texts nobody finds two alike that are written otherwise.
+  const silent = acts.map(() => ({ matches: [] }));
+  const matched = attempt.request.terms.kind === "text" ? say(revealed, matchForm, silent) : revealed;
   const voted = say(
-    revealed,
+    matched,
     voteForm,
     acts.map(({ votes = {} }) => ({
       votes: Object.entries(votes).map(([accused, verdict]) => ({

@@ -47,6 +47,6 @@ export function explainClo(book: RoundBook): readonly string[] {
   const needed = supportersNeeded(book.attempt);
   return evaluateRound(book).classes.map(({ class: one, acceptors, score }) => {
     const seats = `answered by ${one.members.length} and accepted by ${acceptors.length} seats, ${needed} needed`;
-    return `${shownAnswer(one.answer.text)}: ${seats}; score ${score}`;
+    return `${shownAnswer(one.answer.text)}: ${seats}; samples count ${one.weight}, with verdicts ${score}`;
   });
 }

@@ -2,13 +2,21 @@ import { limits } from "../../limits.ts";
 import { MATCH, matchCalls, matchForm, matchForms, sayMatches } from "../../phases/equivalence.ts";
 import { phased } from "../../phases/phased.ts";
 import type { Call, SeatView } from "../../phases/phased-rules.ts";
-import { candidatesOf, commitForm, revealForm, sayCommit, sayReveal, type Proposal } from "../../phases/proposals.ts";
+import {
+  candidatesOf,
+  commitForm,
+  revealForm,
+  samplesForm,
+  sayCommit,
+  sayReveal,
+  type Proposal,
+} from "../../phases/proposals.ts";
 import { closeForm } from "../../phases/round-book.ts";
 import { mostFrequent } from "../../phases/samples.ts";
 import { VOTE, verifyCalls, voteForm, votesFrom } from "../../phases/votes.ts";
 import { proposePrompt } from "../../prompts/task-prompt.ts";
 import { explainClo, initialCarry, assessCloRound, ROUNDS, type CloCarry } from "./conclude.ts";
-import { classesOf, countedFirst } from "./rules.ts";
+import { classesOf, tellsSamples } from "./rules.ts";
 
 /** Raised with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
 const VERSION = 15;
@@ -22,7 +30,13 @@ export const clo = phased<CloCarry>({
   assurance: "byzantine",
   // CL1: the phases of a round, and how many there are.
   rounds: () => ROUNDS,
-  forms: (attempt) => [commitForm, revealForm, ...matchForms(attempt), voteForm, closeForm],
+  forms: (attempt) => [
+    commitForm,
+    tellsSamples(attempt) ? samplesForm : revealForm,
+    ...matchForms(attempt),
+    voteForm,
+    closeForm,
+  ],
   initial: initialCarry,
   assessRound: assessCloRound,
   explain: explainClo,
@@ -40,10 +54,8 @@ function calls(view: SeatView<CloCarry>, phase: number): readonly Call[] {
       }));
     case MATCH:
       return matchCalls(view, candidatesOf(book, "open"));
-    case VOTE: {
-      const classes = classesOf(book, "open");
-      return countedFirst(attempt, classes) === null ? verifyCalls(attempt, self, classes) : [];
-    }
+    case VOTE:
+      return verifyCalls(attempt, self, classesOf(book, "open"));
     default:
       return [];
   }
@@ -65,5 +77,6 @@ function say(view: SeatView<CloCarry>, phase: number): unknown {
 }
 
 function ownProposal(view: SeatView<CloCarry>): Proposal | null {
-  return mostFrequent(view.attempt.request, view.answered(commitForm.phase), view.read);
+  const { attempt, read } = view;
+  return mostFrequent(attempt.request, view.answered(commitForm.phase), tellsSamples(attempt), read);
 }

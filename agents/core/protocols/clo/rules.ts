@@ -1,11 +1,13 @@
 import { limits } from "../../limits.ts";
 import { answerClasses } from "../../phases/equivalence.ts";
-import { candidatesOf } from "../../phases/proposals.ts";
+import { candidatesOf, type Candidate } from "../../phases/proposals.ts";
 import type { Closure, RoundBook } from "../../phases/round-book.ts";
-import { countedClass, isIn, votesOn, type AnswerClass, type SeatVote } from "../../phases/votes.ts";
+import { countedClass, votesOn, type AnswerClass, type SeatVote } from "../../phases/votes.ts";
+import { TIERS } from "../../phases/tiers.ts";
 import { faultTolerance, quorumOf } from "../../quorum.ts";
 import { canonicalRanks } from "../../seat/order.ts";
-import type { Attempt, SeatIndex } from "../../types.ts";
+import { namesSources } from "../../sources/named.ts";
+import type { Attempt, Digest, SeatIndex } from "../../types.ts";
 
 export interface ClassResult {
   readonly class: WeighedClass;
@@ -28,7 +30,7 @@ export interface RoundResult {
 
 /** An answer class, and what it counts. */
 export interface WeighedClass extends AnswerClass {
-  /** CL3: what the samples of all seats that gave its answer count. */
+  /** CL3: what the samples that gave its answer count. */
   readonly weight: number;
 }
 
@@ -62,27 +64,25 @@ export function classesOf(book: RoundBook, closure: Closure): readonly WeighedCl
     .slice(0, limits.classesPerRound);
 }
 
-/**
- * CL3: a seat's samples count for its answer, but for those that gave something else: each counts for the class of that, the first if it
- * lies between two, or for none if no seat's answer is in it.
- */
+/** CL2: whether seats tell what their other samples gave. Texts differ in their words, and a source's answer needs a citation (SG9). */
+export function tellsSamples(attempt: Attempt): boolean {
+  return attempt.request.terms.kind !== "text" && !namesSources(attempt);
+}
+
+/** CL3: what counts for each class: the samples of its members that gave their answer, and one of each other seat that gave a member's. */
 function weighed(attempt: Attempt, classes: readonly AnswerClass[]): readonly WeighedClass[] {
   const weights = weightsOf(attempt);
-  const counts = classes.map(() => 0);
-  const add = (place: number, samples: number, seat: SeatIndex): void => {
-    if (place >= 0) counts[place] = (counts[place] as number) + samples * (weights[seat] as number);
-  };
-  for (const [place, { members }] of classes.entries())
-    for (const { seat, others = [] } of members) {
-      add(place, limits.samples - others.length, seat);
-      for (const other of others)
-        add(
-          classes.findIndex((one) => isIn(attempt, one, other)),
-          1,
-          seat,
-        );
-    }
-  return classes.map((one, place) => ({ ...one, weight: counts[place] as number }));
+  const seats = classes.flatMap(({ members }) => members);
+  const tells = tellsSamples(attempt);
+  const own = ({ tier }: Candidate): number => (tells ? TIERS.indexOf(tier) + 1 : limits.samples);
+  return classes.map((one) => {
+    const gave = (outcome: Digest): boolean => one.members.some(({ answer }) => answer.outcome === outcome);
+    const weight = seats.reduce((sum, candidate) => {
+      const samples = one.members.includes(candidate) ? own(candidate) : Number(candidate.others?.some(gave) === true);
+      return sum + samples * (weights[candidate.seat] as number);
+    }, 0);
+    return { ...one, weight };
+  });
 }
 
 /** The place of a class among equal ones: an author cannot choose a better one by its answer's bytes. */
@@ -91,24 +91,16 @@ function rankOf(attempt: Attempt, { members }: AnswerClass): number {
   return Math.min(...members.map(({ seat }) => ranks[seat] as number));
 }
 
-/** CL4: the class that decides before anybody is asked for a verdict; null without one. */
-export function countedFirst(attempt: Attempt, classes: readonly WeighedClass[]): WeighedClass | null {
-  const counted = countedClass(attempt, classes);
-  if (counted !== null || attempt.request.terms.assurance === "high") return counted;
-  const all = limits.samples * weightsOf(attempt).reduce((sum, weight) => sum + weight, 0);
-  return classes.find(({ weight }) => 2 * weight > all) ?? null;
-}
-
 /** CL4 to CL8: evaluates one round. */
 export function evaluateRound(book: RoundBook): RoundResult {
   const { attempt } = book;
   const answers = classesOf(book, "closed");
-  const first = countedFirst(attempt, answers);
-  const votes = first === null ? votesOn(book, answers, "closed") : [];
+  const votes = votesOn(book, answers, "closed");
   const classes = answers
     .map((one) => evaluateClass(attempt, one, votes))
     .toSorted((a, b) => b.score - a.score || rankOf(attempt, a.class) - rankOf(attempt, b.class));
-  if (first !== null) return { classes, winner: classes.find((one) => one.class === first) ?? null, isTied: false };
+  const counted = countedClass(attempt, answers);
+  if (counted !== null) return { classes, winner: classes.find((one) => one.class === counted) ?? null, isTied: false };
   const [winner, next] = classes.filter(({ isAdmissible }) => isAdmissible);
   return { classes, winner: winner ?? null, isTied: winner !== undefined && winner.score === next?.score };
 }
