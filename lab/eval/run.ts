@@ -21,7 +21,7 @@ const AT_ONCE = 8;
 
 /**
  * Runs all cells question by question, so that a run that the clock stops has the same questions in every cell. A round of one question
- * per suite begins before the one before it has ended. `isOver` is asked before each further round, except the first. A trial that `book`
+ * per suite begins before the one before it has ended. `isOver` is asked before each further round, except the first; what has begun ends. A trial that `book`
  * holds is not run again.
  */
 export async function runEvaluation(
