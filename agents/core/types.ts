@@ -95,6 +95,8 @@ export interface Request {
   readonly question: string;
   /** SG10: given where a seat may answer that there is no answer. It follows from the question and the terms (`grounded`). */
   readonly admitsNonAnswers?: true;
+  /** SG7: given where the question named sources. It follows from the question (`grounded`). */
+  readonly isSourced?: true;
   /** SG11: given where the answer is the number at the only source. It follows from the question and the terms (`grounded`). */
   readonly isDataQuestion?: true;
 }

@@ -16,13 +16,13 @@ export interface Progress {
   readonly kept: number;
 }
 
-/** Trials under way at a time, and the number of waiting ones from which on no round begins: while one deliberates, others keep the models busy. */
+/** Trials under way at a time, and fewest waiting ones with which no round begins: while one deliberates, others keep the models busy. */
 const AT_ONCE = 8;
 
 /**
  * Runs all cells question by question, so that a run that the clock stops has the same questions in every cell. A round of one question
- * per suite begins before the one before it has ended. `isOver` is asked before each further round, except the first; what has begun ends. A trial that `book`
- * holds is not run again.
+ * per suite begins before the one before it has ended. `isOver` is asked before each further round, except the first; what has begun
+ * ends. A trial that `book` holds is not run again.
  */
 export async function runEvaluation(
   evaluation: Evaluation,

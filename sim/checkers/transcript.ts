@@ -41,14 +41,14 @@ export function transcribed(trace: Trace): readonly Message[] | null {
   });
 }
 
-/** PH1, SG4, SG5: the commitment that a raw proposal opens. A commitment counts rounds from after the one in which sources are read. */
+/** PH1, CL2, SG4, SG5: the commitment that a raw proposal opens. A commitment counts rounds from after the one in which sources are read. */
 export function openingOf(
   { attempt: { request } }: Trace,
   { requestId, attempt, seat }: Message["header"],
   round: number,
   proposal: ReturnType<typeof fieldsOf>,
 ): Digest {
-  const { answer = null, proof = null, tier = null, salt = null, citations } = proposal;
+  const { answer = null, proof = null, tier = null, salt = null, citations, others } = proposal;
   const reading = sourcesOf(request.question).length > 0 ? 1 : 0;
   const bound = {
     requestId: encodeRequestId(requestId),
@@ -60,7 +60,11 @@ export function openingOf(
     tier,
     salt,
   };
-  return digestOf(citations === undefined ? bound : { ...bound, citations });
+  return digestOf({
+    ...bound,
+    ...(citations !== undefined && { citations }),
+    ...(others !== undefined && { others }),
+  });
 }
 
 /** A citation as a raw proposal has it. */

@@ -12,7 +12,7 @@ import { defaultTerms } from "../../agents/core/request/terms.ts";
 import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import { emptyTally } from "../../agents/core/seat/tally.ts";
 import type { Attempt, Digest, Outcome, Ppm, SeatIndex, Skill, Terms } from "../../agents/core/types.ts";
-import { namingSources } from "../../agents/core/sources/named.ts";
+import { grounded, namingSources } from "../../agents/core/sources/named.ts";
 import { readText } from "../../agents/core/sources/reading.ts";
 import { addRound, attemptWith, type Act } from "../support/core/clo-set.ts";
 
@@ -88,6 +88,7 @@ describe("clo", () => {
     assert.equal(score(attempt, acts, "B"), 3 * (1 + 1));
     assert.equal(score(attempt, acts, "C"), 3 * (1 + 3));
     assert.equal(score(attemptWith([2, 1, 2, 2]), acts, "A"), 9 + 4 + 3);
+    assert.equal(score(attemptWith([2, 1, 2, 2]), acts, "B"), 3 + 2);
     assert.equal(decided(attempt, [torn("A", ["B"]), torn("A", ["B"]), ask("B"), ask("B")]), "B");
   });
 
@@ -114,7 +115,7 @@ describe("clo", () => {
 
   it("CL2: other samples are told where answers are no texts and need no sources", () => {
     const attempt = attemptWith([2, 2, 2, 2]);
-    const told = [attempt, numbersOnly(attempt), textsOnly(attempt), sourced(attempt)].map(tellsSamples);
+    const told = [attempt, numbersOnly(attempt), textsOnly(attempt), grounded(sourced(attempt))].map(tellsSamples);
     assert.deepEqual(told, [true, true, false, false]);
   });
 

@@ -112,7 +112,7 @@ export function grounded(attempt: Attempt): Attempt {
   const { sources, rest } = readSources(request.question);
   const admits = request.terms.nonAnswers === "accepted" && ({ admitsNonAnswers: true } as const);
   const data = isDataQuestion(request.terms, sources) && ({ isDataQuestion: true } as const);
-  const asked = { ...request, question: rest, ...admits, ...data };
+  const asked = { ...request, question: rest, isSourced: true, ...admits, ...data } as const;
   const made = sources.length === 0 ? attempt : { ...attempt, request: asked };
   groundedAttempts.set(attempt, made);
   return made;

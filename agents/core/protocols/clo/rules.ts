@@ -6,7 +6,6 @@ import { countedClass, votesOn, type AnswerClass, type SeatVote } from "../../ph
 import { TIERS } from "../../phases/tiers.ts";
 import { faultTolerance, quorumOf } from "../../quorum.ts";
 import { canonicalRanks } from "../../seat/order.ts";
-import { namesSources } from "../../sources/named.ts";
 import type { Attempt, Digest, SeatIndex } from "../../types.ts";
 
 export interface ClassResult {
@@ -65,8 +64,8 @@ export function classesOf(book: RoundBook, closure: Closure): readonly WeighedCl
 }
 
 /** CL2: whether seats tell what their other samples gave. Texts differ in their words, and a source's answer needs a citation (SG9). */
-export function tellsSamples(attempt: Attempt): boolean {
-  return attempt.request.terms.kind !== "text" && !namesSources(attempt);
+export function tellsSamples({ request }: Attempt): boolean {
+  return request.terms.kind !== "text" && request.isSourced !== true;
 }
 
 /** CL3: what counts for each class: the samples of its members that gave their answer, and one of each other seat that gave a member's. */
