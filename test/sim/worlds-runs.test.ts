@@ -21,6 +21,7 @@ const SEEDS = {
   modelFault: 60,
   misdeed: 20,
   gossip: 12,
+  erring: 10,
   ofFour: 10,
   ofSeven: 5,
   readingOfFour: 20,
@@ -112,6 +113,12 @@ describe("simulator, many worlds", () => {
         );
         assert.deepEqual(described(results), []);
       });
+
+  for (const { id } of protocols)
+    it(`${id}, n = 4, K = 1, honest models err in two of five answers: no violation`, async () => {
+      const erring = { ...options, protocol: id, byzantine: 1, errorPpm: 400_000 };
+      assert.deepEqual(described(await pool.run(erring, seeds(SEEDS.erring))), []);
+    });
 
   for (const fault of SOURCE_FAULTS)
     it(`SM8: ${fault}: pages show themselves so, and nothing is decided but what they tell`, async () => {
