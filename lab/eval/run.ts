@@ -16,7 +16,7 @@ export interface Progress {
   readonly kept: number;
 }
 
-/** Trials under way at a time, and fewest waiting ones with which no round begins: while one deliberates, others keep the models busy. */
+/** Trials under way at a time: while one deliberates, others keep the models busy. No round begins while as many wait. */
 const AT_ONCE = 8;
 
 /**

@@ -3,7 +3,7 @@ import type { CanonicalAnswer } from "../request/kinds.ts";
 import { nonAnswerIn } from "../request/non-answers.ts";
 import { clipText } from "../request/text.ts";
 import { answerClasses, bySupport } from "./equivalence.ts";
-import { candidatesOf, commitForm, revealForm, revealIn } from "./proposals.ts";
+import { candidatesOf, commitForm, revealIn } from "./proposals.ts";
 import { said, type RoundBook } from "./round-book.ts";
 import type { SeatIndex } from "../types.ts";
 
@@ -23,8 +23,8 @@ export function percentText(ppm: number): string {
 }
 
 /** True if seats reveal their answers in the round. */
-export function hasReveals({ plan }: RoundBook): boolean {
-  return plan.forms.some(({ phase }) => phase === revealForm.phase);
+export function hasReveals(book: RoundBook): boolean {
+  return book.plan.forms.includes(revealIn(book));
 }
 
 /** The seats that were asked for an answer and have none that counts, each with the reason. */
