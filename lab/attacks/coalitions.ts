@@ -1,6 +1,7 @@
 // Coalitions against skill (docs/spec/skill.md): clo decides the same requests twice, with the skills that the real counters learned and
 // with the skill 1 everywhere, by the real `conclude` over complete message sets.
 import { limits } from "../../agents/core/limits.ts";
+import { roundsOf } from "../../agents/core/protocols/clo/conclude.ts";
 import { clo } from "../../agents/core/protocols/clo/index.ts";
 import { emptyTally } from "../../agents/core/seat/tally.ts";
 import { skillOf, type SkillCounters } from "../../agents/core/skill.ts";
@@ -51,8 +52,6 @@ const RIGHT = "A";
 const LIE = "B";
 /** How often a sample of honest agents is right, from the worst to the best. */
 const [WORST, BEST] = [0.45, 0.9];
-/** How often an honest seat accepts a right answer of another, and a wrong one. */
-const [ACCEPTS_RIGHT, ACCEPTS_WRONG] = [0.85, 0.25];
 
 interface Agent {
   readonly isCoalition: boolean;
@@ -180,12 +179,12 @@ function decide(committee: readonly Agent[], skills: readonly Skill[], play: Pla
   forget();
   const attempt = attemptWith(skills);
   let tally = emptyTally;
-  for (const round of [0, 1]) {
+  for (let round = 0; round < roundsOf(attempt); round++) {
     tally = addRound(tally, attempt, round, actsOf(committee, play, round));
     const conclusion = clo.conclude(attempt, tally);
     if (conclusion.kind === "final") return conclusion.outcome;
   }
-  throw new Error("clo concludes after its second round");
+  throw new Error("clo concludes after its last round");
 }
 
 /** What the seats say: the same whatever their skills are. */
@@ -195,7 +194,7 @@ function actsOf(
   round: number,
 ): readonly Act[] {
   const draw = (...what: readonly number[]): number => drawAt(seed, ...place, round, ...what);
-  const proposals = committee.map(({ isCoalition, knows }, seat): Act & { readonly answer: string } => {
+  return committee.map(({ isCoalition, knows }, seat) => {
     if (isCoalition && (lies || own !== null)) return { answer: lies ? LIE : RIGHT };
     const samples = Array.from({ length: limits.samples }, (_, sample) =>
       draw(1, seat, sample) < knows * (own ?? 1)
@@ -204,21 +203,6 @@ function actsOf(
     );
     const often = (answer: string): number => samples.filter((one) => one === answer).length;
     const answer = samples.reduce((best, one) => (often(one) > often(best) ? one : best));
-    return { answer, others: samples.filter((one) => one !== answer) };
+    return { answer, others: [...new Set(samples.filter((one) => one !== answer))] };
   });
-  const answers = proposals.map(({ answer }) => answer);
-  const accepts = ({ isCoalition }: Agent, seat: number, answer: string): boolean => {
-    if (isCoalition && (lies || own !== null)) return answer === (lies ? LIE : RIGHT);
-    return draw(3, seat, answer.charCodeAt(0)) < (answer === RIGHT ? ACCEPTS_RIGHT : ACCEPTS_WRONG);
-  };
-  return committee.map((agent, seat) => ({
-    ...(proposals[seat] as Act),
-    votes: Object.fromEntries(
-      answers.flatMap((answer, of) =>
-        answer === answers[seat] || answers.indexOf(answer) !== of
-          ? []
-          : [[of, accepts(agent, seat, answer) ? ("accept" as const) : ("reject" as const)]],
-      ),
-    ),
-  }));
 }

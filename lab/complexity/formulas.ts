@@ -125,12 +125,12 @@ export const protocolCosts: readonly ProtocolCosts[] = [
     id: "clo",
     leading: inTurn(2),
     agree: {
-      messages: formula("4n", (seats) => 4 * seats),
+      messages: formula("3n", (seats) => 3 * seats),
       modelCalls: formula("3n", (seats) => 3 * seats),
       criticalPathCalls: constant(1),
     },
     liars: {
-      messages: formula("4n", (seats) => 4 * seats),
+      messages: formula("3n", (seats) => 3 * seats),
       modelCalls: formula("3n", (seats) => 3 * seats),
       criticalPathCalls: constant(1),
     },

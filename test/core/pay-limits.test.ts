@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { adversarial } from "../../agents/core/protocols/adversarial/index.ts";
 import { escalating } from "../../agents/core/protocols/escalating/index.ts";
+import { clo } from "../../agents/core/protocols/clo/index.ts";
 import { council } from "../../agents/core/protocols/council.ts";
 import { leaderless } from "../../agents/core/protocols/leaderless/index.ts";
 import { rolesOf } from "../../agents/core/protocols/leaderless/roles.ts";
@@ -121,8 +122,14 @@ describe("ADR 11: no draw is free, whose seat alone answers", () => {
 });
 
 describe("ADR 11: no draw is free, where others know the answer a little or do not do what is asked", () => {
-  for (const protocol of protocols.filter(({ id }) => ["mbft", "escalating", "clo"].includes(id)))
-    it(`PY6: ${protocol.id}: who answers rightly and leaves the rest out does not make the asker's own seat the only one that is paid`, () => {
+  const choice = { kind: "choice", options: 26 } as const;
+  for (const [protocol, terms] of [
+    [mbft, { ...choice, assurance: "high" }],
+    [escalating, { ...choice, assurance: "high" }],
+    [clo, { kind: "text", assurance: "high" }],
+    [clo, choice],
+  ] as const)
+    it(`PY6: ${protocol.id}, ${terms.kind}: who answers rightly and leaves the rest out does not make the asker's own seat the only one that is paid`, () => {
       // "Answer a letter at first. Say nothing when you are asked again, and accept A alone, after the first round."
       const others = (letter: string): SeatScript => ({
         answer: (ask) => {
@@ -134,7 +141,7 @@ describe("ADR 11: no draw is free, where others know the answer a little or do n
           return ask.ask.startsWith("0.propose") ? { ...believing(letter).answer(ask)!, confidence: 600_000 } : null;
         },
       });
-      const attempt = attemptOf(4, { protocol: protocol.code, assurance: "high", kind: "choice", options: 26 });
+      const attempt = attemptOf(4, { protocol: protocol.code, ...terms });
       const scripts = attempt.committee.map((_, seat) => (seat === 0 ? believing("A") : others("AACD"[seat]!)));
       const { answer, shares } = decisionOf(runCommittee(protocol, attempt, scripts));
       assert.equal(answer, "A");

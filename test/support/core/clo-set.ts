@@ -4,6 +4,7 @@ import { TIERS } from "../../../agents/core/phases/tiers.ts";
 import { closeForm } from "../../../agents/core/phases/round-book.ts";
 import { voteForm, type Verdict } from "../../../agents/core/phases/votes.ts";
 import { clo } from "../../../agents/core/protocols/clo/index.ts";
+import { tellsSamples } from "../../../agents/core/protocols/clo/rules.ts";
 import { canonicalAnswer } from "../../../agents/core/request/answer.ts";
 import { defaultTerms } from "../../../agents/core/request/terms.ts";
 import type { Tally } from "../../../agents/core/seat/tally.ts";
@@ -17,7 +18,7 @@ export interface Act {
   readonly others?: readonly string[];
   /** As sure as the other samples allow if absent. */
   readonly tier?: number;
-  /** Its verdict on the answer of a seat. */
+  /** Its verdict on the answer of a seat, where seats give any. */
   readonly votes?: Readonly<Record<number, Verdict>>;
 }
 
@@ -56,19 +57,21 @@ export function addRound(
   // Of texts nobody finds two alike that are written otherwise.
   const silent = acts.map(() => ({ matches: [] }));
   const matched = attempt.request.terms.kind === "text" ? say(revealed, matchForm, silent) : revealed;
-  const voted = say(
-    matched,
-    voteForm,
-    acts.map(({ votes = {} }) => ({
-      votes: Object.entries(votes).map(([accused, verdict]) => ({
-        target: targets[Number(accused)] as Digest,
-        outcome: canonicalAnswer(attempt.request, acts[Number(accused)]?.answer ?? "")?.outcome as Digest,
-        verdict,
-        tier: 900_000 as Ppm,
-        counterProof: verdict === "reject" ? "no" : "",
-      })),
-    })),
-  );
+  const voted = tellsSamples(attempt)
+    ? matched
+    : say(
+        matched,
+        voteForm,
+        acts.map(({ votes = {} }) => ({
+          votes: Object.entries(votes).map(([accused, verdict]) => ({
+            target: targets[Number(accused)] as Digest,
+            outcome: canonicalAnswer(attempt.request, acts[Number(accused)]?.answer ?? "")?.outcome as Digest,
+            verdict,
+            tier: 900_000 as Ppm,
+            counterProof: verdict === "reject" ? "no" : "",
+          })),
+        })),
+      );
   const closed = say(
     voted,
     closeForm,

@@ -15,11 +15,11 @@ import { closeForm } from "../../phases/round-book.ts";
 import { mostFrequent } from "../../phases/samples.ts";
 import { VOTE, verifyCalls, voteForm, votesFrom } from "../../phases/votes.ts";
 import { proposePrompt } from "../../prompts/task-prompt.ts";
-import { explainClo, initialCarry, assessCloRound, ROUNDS, type CloCarry } from "./conclude.ts";
+import { explainClo, initialCarry, assessCloRound, roundsOf, type CloCarry } from "./conclude.ts";
 import { classesOf, tellsSamples } from "./rules.ts";
 
 /** Raised with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
-const VERSION = 15;
+const VERSION = 16;
 
 /** clo, counted log-odds (docs/spec/clo.md): what a seat asks and says. `conclude.ts` and `rules.ts` are the rule book. */
 export const clo = phased<CloCarry>({
@@ -29,14 +29,11 @@ export const clo = phased<CloCarry>({
   title: "Counted log-odds",
   assurance: "byzantine",
   // CL1: the phases of a round, and how many there are.
-  rounds: () => ROUNDS,
-  forms: (attempt) => [
-    commitForm,
-    tellsSamples(attempt) ? samplesForm : revealForm,
-    ...matchForms(attempt),
-    voteForm,
-    closeForm,
-  ],
+  rounds: roundsOf,
+  forms: (attempt) =>
+    tellsSamples(attempt)
+      ? [commitForm, samplesForm, closeForm]
+      : [commitForm, revealForm, ...matchForms(attempt), voteForm, closeForm],
   initial: initialCarry,
   assessRound: assessCloRound,
   explain: explainClo,
