@@ -8,6 +8,7 @@ import { cidString } from "../../agents/core/encoding/cid.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
 import type { Address, AgentId, DecisionStatus, RequestId } from "../../agents/core/types.ts";
 import type { ChainEvent } from "../../agents/core/request/events.ts";
+import { sharedModel, toyModel } from "../../agents/cli/request/security.ts";
 import type { AgentRecord, TransactionReader } from "../../agents/ports/chain.ts";
 import { EXAMPLE_SUBSCRIPTION } from "../../ignition/modules/PolicyDesk.ts";
 import { startLocalChain, type LocalChain } from "../local-chain.ts";
@@ -88,6 +89,7 @@ async function decide(options: DemoOptions, directory: string, cleanups: (() => 
   cleanups.push(() => handedOut.close());
   await chain.nextEpoch(model.pace.epochBlocks);
   const joined = await world.reader.agents();
+  for (const warning of [sharedModel(joined), toyModel(joined)]) if (warning !== null) progress(`warning: ${warning}`);
   const asked: Asked[] = [];
   for (const question of questions) {
     const one = await world.desk.ask(question);

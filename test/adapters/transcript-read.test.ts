@@ -12,6 +12,7 @@ import { ConclaveError } from "../../agents/core/errors.ts";
 import type { PayloadMap, Protocol } from "../../agents/core/protocol.ts";
 import { protocols } from "../../agents/core/protocols/index.ts";
 import { adversarial } from "../../agents/core/protocols/adversarial/index.ts";
+import { clo } from "../../agents/core/protocols/clo/index.ts";
 import { debate } from "../../agents/core/protocols/debate/index.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import type { Attempt, Digest, Ppm } from "../../agents/core/types.ts";
@@ -211,6 +212,10 @@ describe("TR8: a deliberation for reading", () => {
     const text = transcriptText({ ...deliberation, messages: [...messages, later] }, []);
     assert.match(text, /\n0 +#1 +nothing +the model gave no answer in time\n/);
     assert.match(text, /\nseat 1 came from "(yes|no)" to "maybe" in round 1\n/);
+    // Under clo every answer is given blind, so a seat that answers otherwise later was not convinced.
+    const blind = transcriptText({ ...deliberation, protocol: clo, messages: [...messages, later] }, []);
+    assert.match(blind, /\n1 +#2 +"(yes|no)", then "maybe"/);
+    assert.doesNotMatch(blind, / came from /);
   });
 
   it("escapes texts of models and askers for a terminal, HTML, DOT and SVG", async () => {

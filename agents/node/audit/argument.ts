@@ -44,13 +44,17 @@ export interface Argument {
   readonly answers: readonly Answer[];
   readonly silences: readonly Silence[];
   readonly remarks: readonly Remark[];
-  /** Seats that changed their answer, with the first and the last one. */
+  /** Seats that changed their answer, with the first and the last one; none where every answer is given blind. */
   readonly changes: readonly { readonly from: Answer; readonly to: Answer }[];
   /** Indices of messages that one seat signed for one place with different payloads: its equivocations. */
   readonly equivocations: readonly (readonly number[])[];
 }
 
-export function argumentOf({ messages, byPayload }: Pick<Deliberation, "messages" | "byPayload">): Argument {
+export function argumentOf({
+  protocol,
+  messages,
+  byPayload,
+}: Pick<Deliberation, "protocol" | "messages" | "byPayload">): Argument {
   const bodies = messages.map(({ rendering }) => bodyOf(rendering?.body ?? {}));
   const place = (message: number): Said => {
     const { seat, round } = (messages[message] as (typeof messages)[number]).header;
@@ -83,7 +87,8 @@ export function argumentOf({ messages, byPayload }: Pick<Deliberation, "messages
       };
     }),
   );
-  return { answers, silences, remarks, changes: changesOf(answers), equivocations: equivocationsIn(messages) };
+  const changes = protocol.answersBlind === true ? [] : changesOf(answers);
+  return { answers, silences, remarks, changes, equivocations: equivocationsIn(messages) };
 }
 
 /** What a message says; under a hashgraph an event carries it as a record. */

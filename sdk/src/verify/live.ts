@@ -194,7 +194,7 @@ class Heard {
   }
 
   state(teller: string, isRead: boolean): LiveState {
-    this.told ??= toldIn(this.messages);
+    this.told ??= toldIn(this.protocol, this.messages);
     const word = this.words.get(teller);
     return {
       stream: isRead ? teller : null,
@@ -206,9 +206,9 @@ class Heard {
   }
 }
 
-function toldIn(messages: readonly Rendered[]): Pick<LiveState, "messages" | "argument"> {
+function toldIn(protocol: Protocol, messages: readonly Rendered[]): Pick<LiveState, "messages" | "argument"> {
   const spoken = spokenIn(messages);
-  return { messages: spoken.messages.map(saidOf), argument: argumentOf(spoken) };
+  return { messages: spoken.messages.map(saidOf), argument: argumentOf({ protocol, ...spoken }) };
 }
 
 function latestBallot({ ballots }: Word): LiveBallot | null {

@@ -28,6 +28,7 @@ export const clo = phased<CloCarry>({
   version: VERSION,
   title: "Counted log-odds",
   assurance: "byzantine",
+  answersBlind: true,
   // CL1: the phases of a round, and how many there are.
   rounds: roundsOf,
   forms: (attempt) =>
