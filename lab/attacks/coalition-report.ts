@@ -33,7 +33,7 @@ export function attackSkills(
   const rows = SIZES.flatMap((seats) =>
     SHARES.flatMap((share) =>
       STRATEGIES.map((strategy) => {
-        const row = playCoalition({ strategy, share, seats, weeks: WEEKS, requests, seed });
+        const row = playCoalition({ strategy, share, seats, assurance: "normal", weeks: WEEKS, requests, seed });
         progress(`n = ${seats}, ${percent(share)}: ${NAMES[strategy]}`);
         return row;
       }),

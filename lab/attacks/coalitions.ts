@@ -6,7 +6,7 @@ import { clo } from "../../agents/core/protocols/clo/index.ts";
 import { emptyTally } from "../../agents/core/seat/tally.ts";
 import { skillOf, type SkillCounters } from "../../agents/core/skill.ts";
 import { learned } from "../references/skill-counters.ts";
-import type { Outcome, Skill } from "../../agents/core/types.ts";
+import type { Assurance, Outcome, Skill } from "../../agents/core/types.ts";
 import { addRound, attemptWith, type Act } from "../../test/support/core/clo-set.ts";
 import { forget } from "../../sim/fast/memo.ts";
 import { drawAt } from "./random.ts";
@@ -23,10 +23,17 @@ export interface CoalitionPlan {
   /** The coalition's part of the agents, and so of the stake. */
   readonly share: number;
   readonly seats: number;
+  readonly assurance: Assurance;
   readonly weeks: number;
   /** Requests of others in a week. */
   readonly requests: number;
   readonly seed: number;
+}
+
+interface Interval {
+  readonly mean: number;
+  readonly low: number;
+  readonly high: number;
 }
 
 export interface CoalitionResult extends CoalitionPlan {
@@ -36,11 +43,15 @@ export interface CoalitionResult extends CoalitionPlan {
   readonly counting: number;
   readonly learned: number;
   /** Learned less counting, paired by request, with its 95 % interval. */
-  readonly gain: { readonly mean: number; readonly low: number; readonly high: number };
+  readonly gain: Interval;
+  /** The part of them that the coalition's lie decides by counting, and what is added where skills are learned. */
+  readonly captured: { readonly counting: number; readonly more: Interval };
   /** Mean skills of seats in the measured requests. */
   readonly skills: { readonly honest: number; readonly coalition: number };
   /** Requests of its own that the coalition asked. */
   readonly farmed: number;
+  /** What others earned by them, in pay of a whole committee that decided: one that hangs earns half of that (SE11). */
+  readonly paid: number;
 }
 
 const AGENTS = 40;
@@ -62,7 +73,7 @@ interface Agent {
 }
 
 export function playCoalition(plan: CoalitionPlan): CoalitionResult {
-  const { strategy, seats, weeks, requests, seed } = plan;
+  const { strategy, seats, assurance, weeks, requests, seed } = plan;
   const hostile = Math.round(plan.share * AGENTS);
   const agents = Array.from({ length: AGENTS }, (_, index): Agent => {
     const rank = (index * 7) % AGENTS;
@@ -73,29 +84,32 @@ export function playCoalition(plan: CoalitionPlan): CoalitionResult {
       lessons: 0,
     };
   });
-  const differences: number[] = [];
+  const gains: number[] = [];
+  const captures: number[] = [];
+  let captured = 0;
   const right = { counting: 0, learned: 0 };
   const sums = { honest: 0, coalition: 0 };
   const counts = { honest: 0, coalition: 0 };
-  let farmed = 0;
+  let [farmed, paid] = [0, 0];
   for (let week = 0; week < weeks; week++) {
     for (const agent of agents) agent.lessons = 0;
     if (strategy === "farms" || strategy === "floods") {
       const { most, knows } = OWN[strategy];
       const pupils = strategy === "floods" ? agents : agents.filter(({ isCoalition }) => isCoalition);
-      for (let own = 0; own < most && pupils.some(canLearn); own++, farmed++)
-        settle(committeeOf(agents, seats, seed, week, own, 1), {
-          place: [seed, week, own, 1],
-          lies: false,
-          own: knows,
-        });
+      for (let own = 0; own < most && pupils.some(canLearn); own++, farmed++) {
+        const committee = committeeOf(agents, seats, seed, week, own, 1);
+        paid += paidTo(
+          committee,
+          settle(committee, { place: [seed, week, own, 1], lies: false, own: knows, assurance }),
+        );
+      }
     }
     const isMeasured = 2 * week >= weeks;
     const lies = strategy !== "none" && (strategy !== "sleeps" || isMeasured);
     for (let index = 0; index < requests; index++) {
       const committee = committeeOf(agents, seats, seed, week, index, 0);
       const skills = committee.map(({ counters }) => skillOf(counters));
-      const play = { place: [seed, week, index, 0], lies, own: null };
+      const play = { place: [seed, week, index, 0], lies, own: null, assurance };
       const outcome = settle(committee, play);
       if (!isMeasured) continue;
       const counted = decide(
@@ -106,7 +120,9 @@ export function playCoalition(plan: CoalitionPlan): CoalitionResult {
       const [byCount, bySkill] = [Number(counted.answer === RIGHT), Number(outcome.answer === RIGHT)];
       right.counting += byCount;
       right.learned += bySkill;
-      differences.push(bySkill - byCount);
+      gains.push(bySkill - byCount);
+      captures.push(Number(outcome.answer === LIE) - Number(counted.answer === LIE));
+      captured += Number(counted.answer === LIE);
       for (const [seat, { isCoalition }] of committee.entries()) {
         const side = isCoalition ? "coalition" : "honest";
         sums[side] += skills[seat] as number;
@@ -114,19 +130,32 @@ export function playCoalition(plan: CoalitionPlan): CoalitionResult {
       }
     }
   }
-  const measured = differences.length;
-  const mean = differences.reduce((sum, one) => sum + one, 0) / measured;
-  const variance = differences.reduce((sum, one) => sum + (one - mean) ** 2, 0) / (measured - 1);
-  const margin = 1.96 * Math.sqrt(variance / measured);
+  const measured = gains.length;
   return {
     ...plan,
     measured,
     counting: right.counting / measured,
     learned: right.learned / measured,
-    gain: { mean, low: mean - margin, high: mean + margin },
+    gain: intervalOf(gains),
+    captured: { counting: captured / measured, more: intervalOf(captures) },
     skills: { honest: sums.honest / counts.honest, coalition: sums.coalition / Math.max(1, counts.coalition) },
     farmed,
+    paid,
   };
+}
+
+/** The part of a decided committee's pay that seats outside the coalition earn. */
+function paidTo(committee: readonly Agent[], { status, shares }: Outcome): number {
+  const all = shares.reduce((sum, share) => sum + share, 0);
+  const others = shares.reduce((sum, share, seat) => sum + (committee[seat]?.isCoalition === true ? 0 : share), 0);
+  return all === 0 ? 0 : (others / all) * (status === "hung" ? 0.5 : 1);
+}
+
+function intervalOf(values: readonly number[]): Interval {
+  const mean = values.reduce((sum, one) => sum + one, 0) / values.length;
+  const variance = values.reduce((sum, one) => sum + (one - mean) ** 2, 0) / (values.length - 1);
+  const margin = 1.96 * Math.sqrt(variance / values.length);
+  return { mean, low: mean - margin, high: mean + margin };
 }
 
 interface Play {
@@ -138,6 +167,7 @@ interface Play {
    * as a part of how often they know other answers.
    */
   readonly own: number | null;
+  readonly assurance: Assurance;
 }
 
 function canLearn({ lessons }: Agent): boolean {
@@ -177,7 +207,7 @@ function settle(committee: readonly Agent[], play: Play): Outcome {
 function decide(committee: readonly Agent[], skills: readonly Skill[], play: Play): Outcome {
   // What hashes remember belongs to one decision.
   forget();
-  const attempt = attemptWith(skills);
+  const attempt = attemptWith(skills, play.assurance);
   let tally = emptyTally;
   for (let round = 0; round < roundsOf(attempt); round++) {
     tally = addRound(tally, attempt, round, actsOf(committee, play, round));

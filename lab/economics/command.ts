@@ -9,8 +9,9 @@ import { MODEL_DOLLARS, SEATS_A_WEEK, SETTINGS, STAKE_TOKENS } from "./assumptio
 import { openStudyChain } from "./chain.ts";
 import { scaled, type Estimate } from "./estimate.ts";
 import { EXCEPTIONS } from "./exceptions.ts";
-import { failuresText, securedText, tablesText, unequalText, yearText } from "./report.ts";
+import { failuresText, securedText, skillText, tablesText, unequalText, yearText } from "./report.ts";
 import { conclude } from "./rows.ts";
+import { skillRows } from "./skill.ts";
 import { LONG, QUICK, study, type Findings } from "./study.ts";
 import { yearRows } from "./year.ts";
 
@@ -27,7 +28,7 @@ function commandLine(): Command {
     .description(
       "Lets strategies earn and lose on the real contracts, in this process: seats, coalitions, relayers, askers, appellants, late stake. Exit code 1 if honest work is not the best reply, if an attack pays, or if a unit of money is not accounted for, unless docs/economics.md states it with its number.",
     )
-    .option("--quick", "fewer and shorter lives: seven to fifteen minutes instead of twenty to sixty")
+    .option("--quick", "fewer and shorter lives: ten to twenty minutes instead of twenty to sixty")
     .option("--seed <number>", "the same seed gives the same lives", between(0, 999_999), 1)
     .option("--model-cost <dollars>", "what the model calls of a seat cost", amount, MODEL_DOLLARS)
     .option("--write", "write the tables into docs/economics.md")
@@ -64,7 +65,12 @@ export async function main(argv: readonly string[]): Promise<number> {
   const seconds = (performance.now() - began) / 1000;
   const provenance = provenanceOf("economics", argv, [flags.seed], null, seconds);
   const sections = sectionsOf(findings, provenanceText(provenance));
-  const arithmetic = { year: yearText(yearRows(flags.seed)), secured: securedText(), unequal: unequalText() };
+  const arithmetic = {
+    year: yearText(yearRows(flags.seed)),
+    secured: securedText(),
+    unequal: unequalText(),
+    skill: skillText(skillRows(flags.seed)),
+  };
   if (flags.json === true) console.log(toJson({ ...findings, ...conclude(findings.rows, EXCEPTIONS), provenance }));
   else console.log(Object.values({ ...sections, ...arithmetic }).join("\n\n"));
   if (flags.write === true) {

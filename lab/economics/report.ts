@@ -5,6 +5,7 @@ import { conclude, resultOf, type Exception, type Row } from "./rows.ts";
 import { SHARES } from "./assumptions.ts";
 import { SECURED } from "./security.ts";
 import type { Findings } from "./study.ts";
+import type { SkillRow } from "./skill.ts";
 import { UNEQUAL, UNEQUAL_SEATS } from "./unequal.ts";
 import type { YearRow } from "./year.ts";
 
@@ -210,6 +211,40 @@ export function yearText(rows: readonly YearRow[]): string {
       cell(gains.bold),
       cell(gains.wait),
       cell(gains.spent),
+    ]),
+  );
+}
+
+const SKILL_PLAYS = {
+  farms: "asks what its members know, until they can learn no more in the week",
+  floods: "asks hard ones, until nobody can learn more in the week",
+} as const satisfies Record<SkillRow["strategy"], string>;
+
+/** What skill costs a coalition, and what it brings. */
+export function skillText(rows: readonly SkillRow[]): string {
+  const points = (part: number): string => (100 * part).toFixed(1);
+  return markdownTable(
+    [
+      "seats",
+      "stake",
+      "what it does",
+      "own requests a week",
+      "others earn by them, dollars a week",
+      "lies decided by counting",
+      "more by skill, points",
+      "worth it from, dollars an answer",
+      "at most hangs on one",
+    ],
+    rows.map(({ seats, share, strategy, own, cost, captured: { counting, more }, worthFrom, limit }) => [
+      `${seats}`,
+      `${Math.round(100 * share)} %`,
+      SKILL_PLAYS[strategy],
+      own.toFixed(0),
+      dollars(cost),
+      `${points(counting)} %`,
+      `${points(more.mean)} [${points(more.low)}, ${points(more.high)}]`,
+      dollars(worthFrom),
+      dollars(limit),
     ]),
   );
 }

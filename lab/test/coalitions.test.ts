@@ -4,7 +4,7 @@ import { LOSS_BOUND } from "../attacks/coalition-report.ts";
 import { playCoalition, STRATEGIES, type CoalitionResult, type Strategy } from "../attacks/coalitions.ts";
 
 const play = (strategy: Strategy): CoalitionResult =>
-  playCoalition({ strategy, share: 0.3, seats: 7, weeks: 6, requests: 20, seed: 1 });
+  playCoalition({ strategy, share: 0.3, seats: 7, assurance: "normal", weeks: 6, requests: 20, seed: 1 });
 
 describe("coalitions", () => {
   const results = Object.fromEntries(STRATEGIES.map((strategy) => [strategy, play(strategy)])) as Readonly<

@@ -22,9 +22,11 @@ import {
   costOfOwn,
   gainOfChange,
   holds,
+  paidBack,
   securityOf,
   slicesOf,
 } from "../economics/security.ts";
+import { skillRows, WEEKLY_REQUESTS } from "../economics/skill.ts";
 import { CHANGES, POLICIES, study, type Options } from "../economics/study.ts";
 import { UNEQUAL, UNEQUAL_SEATS } from "../economics/unequal.ts";
 import { liveYear, type Career, type YearPolicy } from "../economics/year.ts";
@@ -186,6 +188,25 @@ describe("economics: the arithmetic", () => {
     // Two seats of four keep it silent, for gas.
     const silenced = decided - costOfOwn(n, 0.2, "decided", { ...costs, unanswered: 0.01 });
     assertClose(silenced, ((4 * unit - 0.01) * odds(n, 2, 0.2)) / holds(n, 0.2), 1e-9);
+  });
+});
+
+describe("economics: skill", () => {
+  it("whoever asks requests of its own pays for them, and gets no more for it than the lies that skill adds", () => {
+    const rows = skillRows(1, 2);
+    assert.equal(rows.length, 12);
+    for (const { seats, share, strategy, own, cost, captured, worthFrom } of rows) {
+      assertAbove(own, 0);
+      assertAtMost(own, strategy === "farms" ? 60 : 200);
+      // Others have the other seats, but may earn nothing by them.
+      assertAbove(cost, 0);
+      assertBelow(cost, own * paidBack(seats, 1));
+      const added = WEEKLY_REQUESTS * captured.more.mean;
+      assert.ok(
+        added > 0 ? Math.abs(worthFrom * added - cost) < 1e-9 : worthFrom === Number.POSITIVE_INFINITY,
+        `${seats}, ${share}`,
+      );
+    }
   });
 });
 
