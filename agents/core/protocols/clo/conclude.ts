@@ -1,12 +1,13 @@
 import { outcomeFrom } from "../../phases/outcome.ts";
 import type { Blind } from "../../phases/pay.ts";
 import type { AssessedRound } from "../../phases/phased-rules.ts";
-import { blindIn, candidatesOf, type Candidate } from "../../phases/proposals.ts";
+import { blindIn } from "../../phases/proposals.ts";
 import { shownAnswer } from "../../phases/reasons.ts";
 import { counted, equivocatorsIn, type RoundBook } from "../../phases/round-book.ts";
 import { voteForm } from "../../phases/votes.ts";
+import { quorumOf } from "../../quorum.ts";
 import type { Attempt, SeatIndex } from "../../types.ts";
-import { evaluateRound, seatsNeeded, tellsSamples } from "./rules.ts";
+import { drawnIn, evaluateRound, supportersNeeded, tellsSamples, type Drawn } from "./rules.ts";
 
 /** CL1: the largest number of rounds. */
 export function roundsOf(attempt: Attempt): number {
@@ -18,7 +19,7 @@ export interface CloCarry {
   /** PY7: the answers of the first round; null before it was assessed. */
   readonly blind: Blind | null;
   /** CL5: the answers of the rounds before, if those count on. */
-  readonly earlier: readonly Candidate[];
+  readonly earlier: readonly Drawn[];
   /** Slashes per seat so far. */
   readonly slashes: readonly number[];
 }
@@ -35,7 +36,7 @@ export function assessCloRound(book: RoundBook, before: CloCarry): AssessedRound
   const equivocators = equivocatorsIn(book);
   const slashes = before.slashes.map((count, seat) => count + (equivocators.includes(seat as SeatIndex) ? 1 : 0));
   const tells = tellsSamples(attempt);
-  const answered = candidatesOf(book, "closed");
+  const answered = drawnIn(book, "closed");
   const carry = { blind, slashes, earlier: tells ? [...before.earlier, ...answered] : [] };
   if ((winner === null || isTied) && book.round + 1 < roundsOf(attempt)) return { carry, outcome: null };
   const won = winner && {
@@ -51,15 +52,12 @@ export function assessCloRound(book: RoundBook, before: CloCarry): AssessedRound
 /** PH14: each answer that counts, with its seats and its score, and what is needed. */
 export function explainClo(book: RoundBook, { earlier }: CloCarry): readonly string[] {
   const { attempt } = book;
-  const needed = seatsNeeded(attempt);
-  const isHigh = attempt.request.terms.assurance === "high";
-  return evaluateRound(book, earlier).classes.map(({ class: one, acceptors, supporters, holders, score }) => {
+  const isTold = tellsSamples(attempt);
+  const needed = isTold && book.round === 0 ? quorumOf(attempt.committee.length) : supportersNeeded(attempt);
+  return evaluateRound(book, earlier).classes.map(({ class: one, acceptors, supporters, score }) => {
     const answer = shownAnswer(one.answer.text);
-    if (!tellsSamples(attempt)) {
-      const seats = `answered by ${one.members.length} and accepted by ${acceptors.length} seats, ${needed.holders} needed`;
-      return `${answer}: ${seats}; samples count ${one.weight}, with verdicts ${score}`;
-    }
-    const sampled = isHigh ? `; among the samples of ${holders.length}, ${needed.holders} needed` : "";
-    return `${answer}: answered by ${supporters.length} seats, ${needed.supporters} needed${sampled}; samples count ${score}`;
+    if (isTold) return `${answer}: answered by ${supporters} seats, ${needed} needed; samples count ${score}`;
+    const seats = `answered by ${one.members.length} and accepted by ${acceptors.length} seats, ${needed} needed`;
+    return `${answer}: ${seats}; samples count ${one.weight}, with verdicts ${score}`;
   });
 }

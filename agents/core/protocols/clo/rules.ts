@@ -13,10 +13,8 @@ export interface ClassResult {
   readonly class: WeighedClass;
   /** Seats that did not give the answer and accepted it, and no other. */
   readonly acceptors: readonly SeatIndex[];
-  /** CL7: seats that gave the answer or accepted it. */
-  readonly supporters: readonly SeatIndex[];
-  /** CL7: these, and seats that have it among their other samples. */
-  readonly holders: readonly SeatIndex[];
+  /** CL7: how many seats gave the answer or accepted it. */
+  readonly supporters: number;
   /** CL6: what samples and accepts count, less what rejects count. */
   readonly score: number;
   /** CL7. */
@@ -32,12 +30,20 @@ export interface RoundResult {
   readonly isTied: boolean;
 }
 
+/** An answer of a round. */
+export interface Drawn extends Candidate {
+  /** How many samples its seat has for it. */
+  readonly samples: number;
+}
+
+interface DrawnClass extends AnswerClass {
+  readonly members: readonly Drawn[];
+}
+
 /** An answer class, and what it counts. */
-interface WeighedClass extends AnswerClass {
+interface WeighedClass extends DrawnClass {
   /** CL3: what the samples that gave its answer count. */
   readonly weight: number;
-  /** Seats that gave its answer, or have it among their other samples. */
-  readonly samplers: readonly SeatIndex[];
 }
 
 /** CL3: what a sample or a verdict of a seat counts, and what it counts with skill 1. */
@@ -51,27 +57,32 @@ function weightsOf({ committee }: Attempt): readonly number[] {
   return committee.map(({ skill }) => (isTold && skill === 1 ? LESS : FULL));
 }
 
+/** CL3, CL5: the answers that count of a round; the first round's have the samples that their tiers say, of a later round each is one sample. */
+export function drawnIn(book: RoundBook, closure: Closure): readonly Drawn[] {
+  const isTold = tellsSamples(book.attempt);
+  return candidatesOf(book, closure).map((candidate) => {
+    const told = book.round === 0 ? TIERS.indexOf(candidate.tier) + 1 : 1;
+    return { ...candidate, samples: isTold ? told : limits.samples };
+  });
+}
+
 /**
  * CL3: distinct answers, at most `limits.classesPerRound`, those that count most first; ties go by canonical order.
- * @param earlier the answers of earlier rounds that count as well (CL5): a seat has one in each round
+ * @param earlier the answers of earlier rounds that count as well (CL5)
  */
-export function classesOf(
-  book: RoundBook,
-  closure: Closure,
-  earlier: readonly Candidate[] = [],
-): readonly WeighedClass[] {
+export function classesOf(book: RoundBook, closure: Closure, earlier: readonly Drawn[] = []): readonly WeighedClass[] {
   const { attempt } = book;
   const ranks = canonicalRanks(attempt);
   const rank = ({ seat }: { readonly seat: SeatIndex }): number => ranks[seat] as number;
   const weights = weightsOf(attempt);
-  const candidates = [...earlier, ...candidatesOf(book, closure)].toSorted(
+  const drawn = [...earlier, ...drawnIn(book, closure)].toSorted(
     (a, b) => (weights[b.seat] as number) - (weights[a.seat] as number) || rank(a) - rank(b),
   );
-  // A seat may have answers of several rounds, so these are numbered. Only texts are compared by seats, and count in their own round alone.
-  const tells = tellsSamples(attempt);
-  const numbered = candidates.map(({ seat, answer }, index) => ({ seat: tells ? (index as SeatIndex) : seat, answer }));
-  const classes = answerClasses(book, numbered, closure).map((group): AnswerClass => {
-    const members = candidates.filter((_, index) => group.seats.includes((numbered[index] as SeatAnswer).seat));
+  // A seat may have an answer in each round, so answers are numbered. Seats compare texts alone, and of those only the own round's count.
+  const isTold = tellsSamples(attempt);
+  const numbered = drawn.map(({ seat, answer }, index) => ({ seat: isTold ? (index as SeatIndex) : seat, answer }));
+  const classes = answerClasses(book, numbered, closure).map((group): DrawnClass => {
+    const members = drawn.filter((_, index) => group.seats.includes((numbered[index] as SeatAnswer).seat));
     const shown = members.find(({ answer }) => answer.outcome === group.representative.outcome) as (typeof members)[0];
     return { answer: group.representative, members, shown };
   });
@@ -86,26 +97,17 @@ export function tellsSamples({ request }: Attempt): boolean {
 }
 
 /** CL3: what counts for each class: the samples of its members that gave their answer, and one of each other answer with a member's among its others. */
-function weighed(attempt: Attempt, classes: readonly AnswerClass[]): readonly WeighedClass[] {
+function weighed(attempt: Attempt, classes: readonly DrawnClass[]): readonly WeighedClass[] {
   const weights = weightsOf(attempt);
-  const answers = classes.flatMap(({ members }) => members);
-  const tells = tellsSamples(attempt);
-  const own = ({ tier }: Candidate): number => (tells ? TIERS.indexOf(tier) + 1 : limits.samples);
+  const drawn = classes.flatMap(({ members }) => members);
   return classes.map((one) => {
     const gave = (outcome: Digest): boolean => one.members.some(({ answer }) => answer.outcome === outcome);
-    const samplesOf = (candidate: Candidate): number =>
-      one.members.includes(candidate) ? own(candidate) : Number(candidate.others?.some(gave) === true);
-    const counting = answers.filter((candidate) => samplesOf(candidate) > 0);
-    return {
-      ...one,
-      weight: counting.reduce((sum, candidate) => sum + samplesOf(candidate) * (weights[candidate.seat] as number), 0),
-      samplers: distinct(counting.map(({ seat }) => seat)),
-    };
+    const weight = drawn.reduce((sum, answer) => {
+      const samples = one.members.includes(answer) ? answer.samples : Number(answer.others?.some(gave) === true);
+      return sum + samples * (weights[answer.seat] as number);
+    }, 0);
+    return { ...one, weight };
   });
-}
-
-function distinct(seats: readonly SeatIndex[]): readonly SeatIndex[] {
-  return [...new Set(seats)];
 }
 
 /** The place of a class among equal ones: an author cannot choose a better one by its answer's bytes. */
@@ -118,7 +120,7 @@ function rankOf(attempt: Attempt, { members }: AnswerClass): number {
  * CL4 to CL8: evaluates one round.
  * @param earlier the answers of earlier rounds that count as well (CL5)
  */
-export function evaluateRound(book: RoundBook, earlier: readonly Candidate[]): RoundResult {
+export function evaluateRound(book: RoundBook, earlier: readonly Drawn[]): RoundResult {
   const { attempt } = book;
   const own = classesOf(book, "closed");
   const counted = countedClass(attempt, own);
@@ -142,25 +144,18 @@ function evaluateClass(attempt: Attempt, one: WeighedClass, votes: readonly Seat
     (sum, { seat, vote }) => sum + (weights[seat] as number) * (vote.verdict === "accept" ? 1 : -1),
     0,
   );
-  const supporters = distinct([...one.members.map(({ seat }) => seat), ...acceptors]);
-  const holders = distinct([...supporters, ...one.samplers]);
-  const needed = seatsNeeded(attempt);
+  const supporters = new Set([...one.members.map(({ seat }) => seat), ...acceptors]).size;
   return {
     class: one,
     acceptors,
     supporters,
-    holders,
     score: one.weight + judged,
-    isAdmissible: supporters.length >= needed.supporters && holders.length >= needed.holders,
+    isAdmissible: supporters >= supportersNeeded(attempt),
   };
 }
 
-/** CL7: supporters that a class needs, one honest seat at least, and holders, at high assurance more than 2/3 of all seats. */
-export function seatsNeeded({ committee, request }: Attempt): {
-  readonly supporters: number;
-  readonly holders: number;
-} {
+/** CL7: seats that must have given or accepted an answer: one honest seat at least, at high assurance more than 2/3 of all. */
+export function supportersNeeded({ committee, request }: Attempt): number {
   const n = committee.length;
-  const supporters = faultTolerance(n) + 1;
-  return { supporters, holders: request.terms.assurance === "high" ? quorumOf(n) : supporters };
+  return request.terms.assurance === "high" ? quorumOf(n) : faultTolerance(n) + 1;
 }
