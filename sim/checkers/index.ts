@@ -5,6 +5,7 @@ import { checkBoundedMemory } from "./bounded-memory.ts";
 import { checkCertificateUniqueness } from "./certificate-uniqueness.ts";
 import { checkNoHonestSlash } from "./no-honest-slash.ts";
 import { checkLessons } from "./lessons.ts";
+import { checkClo } from "./clo.ts";
 import { checkMbft } from "./mbft.ts";
 import { checkOmission } from "./omission.ts";
 import { checkPay } from "./pay.ts";
@@ -31,6 +32,7 @@ export const checkers = {
   pay: checkPay,
   lessons: checkLessons,
   sources: checkSources,
+  clo: checkClo,
 } as const satisfies Readonly<Record<string, Checker>>;
 
 export type CheckerName = keyof typeof checkers;

@@ -91,6 +91,27 @@ describe("clo", () => {
     assert.equal(decided(attempt, first, second, [ask("D"), ask("C"), torn("D", ["A"]), ask(null)]), "A");
   });
 
+  it("CL5: what an earlier round gave counts to the last round, if enough seats held it in time", () => {
+    const attempt = attemptWith([2, 2, 2, 2]);
+    const first = [ask("A"), ask("A"), torn("B", ["C"]), torn("B", ["C"])];
+    const second = [ask("B"), ask("B"), ask("C"), ask("D")];
+    // 6 and 6; then A has one more. Without the first round B would have two and A one.
+    assert.equal(decided(attempt, first, second), "open");
+    assert.equal(decided(attempt, first, second, [ask("A"), ask("C"), ask("D"), ask(null)]), "A");
+    const tie = [ask("A"), ask("A"), ask("B"), ask("B")];
+    const unheard = addRound(emptyTally, attempt, 0, tie, [3]);
+    const nobody = tie.map(() => ask(null));
+    const conclusion = clo.conclude(attempt, addRound(unheard, attempt, 1, nobody));
+    assert.equal(conclusion.kind === "final" && conclusion.outcome.answer, "A");
+    assert.equal(decidedSoon(attempt, tie), "open");
+  });
+
+  it("CL4: who gave the answer in another round is not counted", () => {
+    const attempt = attemptWith([2, 2, 2, 2]);
+    const first = [ask("A"), ask("B"), ask("B"), ask("C")];
+    assert.equal(decided(attempt, first, [ask(null), ask("A"), ask("A"), ask(null)]), "B");
+  });
+
   it("CL5: of texts the second round decides alone", () => {
     const attempt = textsOnly(attemptWith([2, 2, 2, 2]));
     const tie = [ask("A"), ask("A"), ask("B"), ask("B")];
@@ -162,8 +183,9 @@ describe("clo", () => {
     const attempt = numbersOnly(attemptWith(skills));
     const last = canonicalOrder(attempt).at(-1) as number;
     const acts = skills.map((_, seat) => (seat === last ? ask("500") : torn(String(seat), ["500", "600"])));
-    const lines = String(clo.explain?.(attempt, addRound(emptyTally, attempt, 0, acts)));
-    assert.match(lines, new RegExp(`'500': .* samples count ${3 * (3 + 11)},`));
+    const lines = clo.explain?.(attempt, addRound(emptyTally, attempt, 0, acts)) ?? [];
+    assert.match(String(lines), new RegExp(`'500': .* samples count ${3 * (3 + 11)},`));
+    assert.equal(lines.filter((line) => line.startsWith("'")).length, 8);
   });
 
   it("CL3: a sample counts once for a class, and for the class with its very outcome", () => {
@@ -266,6 +288,16 @@ describe("clo", () => {
     const tie = [ask("A"), ask("A"), ask("B"), ask("B")];
     const outcome = conclude(attemptWith([1, 1, 1, 1]), tie, [ask("B"), ask("B"), ask("B"), ask("B")]);
     assert.deepEqual(outcome?.shares, [0, 0, 240, 240]);
+  });
+
+  it("CL10: who does not answer in the deciding round, or does not vote on texts, earns nothing", () => {
+    const attempt = attemptWith([2, 2, 2, 2, 2, 2, 2]);
+    const first = [ask("A"), ask("A"), ask("A"), ask("A"), ask("B"), ask("B"), ask("B")];
+    const absent = first.map((act, seat) => (seat === 1 ? ask(null) : act));
+    assert.deepEqual(conclude(attempt, first, absent)?.shares, [240, 0, 240, 240, 0, 0, 0]);
+    const texts = textsOnly(attempt);
+    const conclusion = clo.conclude(texts, addRound(emptyTally, texts, 0, first, [1]));
+    assert.deepEqual(conclusion.kind === "final" && conclusion.outcome.shares, [240, 0, 240, 240, 0, 0, 0]);
   });
 
   it("CL11: no verdict changes a reputation", () => {
