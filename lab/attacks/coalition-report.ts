@@ -19,6 +19,7 @@ export interface CoalitionReport {
 const NAMES: Readonly<Record<Strategy, string>> = {
   none: "nobody is hostile",
   lies: "lies always",
+  turns: "answers rightly in the first round, lies after it",
   sleeps: "honest for ten weeks, then lies",
   farms: "asks its own questions each week, then lies",
   floods: "asks hard ones until nobody can learn more in the week, then lies",

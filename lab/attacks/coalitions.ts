@@ -12,10 +12,11 @@ import { forget } from "../../sim/fast/memo.ts";
 import { drawAt } from "./random.ts";
 
 /**
- * `none`: everybody is honest. `lies`: always. `sleeps`: honest until the measured half. `farms`: earns its lessons of a week with requests
- * of its own, then lies. `floods`: the same with hard requests, until nobody can learn more in the week: they outvote honest agents.
+ * `none`: everybody is honest. `lies`: always. `turns`: gives the right answer in the first round, by which it is judged, and lies after it.
+ * `sleeps`: honest until the measured half. `farms`: earns its lessons of a week with requests of its own, then lies. `floods`: the same with
+ * hard requests, until nobody can learn more in the week: they outvote honest agents.
  */
-export const STRATEGIES = ["none", "lies", "sleeps", "farms", "floods"] as const;
+export const STRATEGIES = ["none", "lies", "turns", "sleeps", "farms", "floods"] as const;
 export type Strategy = (typeof STRATEGIES)[number];
 
 export interface CoalitionPlan {
@@ -100,7 +101,7 @@ export function playCoalition(plan: CoalitionPlan): CoalitionResult {
         const committee = committeeOf(agents, seats, seed, week, own, 1);
         paid += paidTo(
           committee,
-          settle(committee, { place: [seed, week, own, 1], lies: false, own: knows, assurance }),
+          settle(committee, { place: [seed, week, own, 1], lies: false, turns: false, own: knows, assurance }),
         );
       }
     }
@@ -109,7 +110,7 @@ export function playCoalition(plan: CoalitionPlan): CoalitionResult {
     for (let index = 0; index < requests; index++) {
       const committee = committeeOf(agents, seats, seed, week, index, 0);
       const skills = committee.map(({ counters }) => skillOf(counters));
-      const play = { place: [seed, week, index, 0], lies, own: null, assurance };
+      const play = { place: [seed, week, index, 0], lies, turns: strategy === "turns", own: null, assurance };
       const outcome = settle(committee, play);
       if (!isMeasured) continue;
       const counted = decide(
@@ -162,6 +163,8 @@ interface Play {
   readonly place: readonly number[];
   /** The coalition tells its lie. */
   readonly lies: boolean;
+  /** Not in the first round. */
+  readonly turns: boolean;
   /**
    * Null if somebody outside the coalition asked. Otherwise all its members know the answer, and this is how often others know it,
    * as a part of how often they know other answers.
@@ -220,12 +223,12 @@ function decide(committee: readonly Agent[], skills: readonly Skill[], play: Pla
 /** What the seats say: the same whatever their skills are. */
 function actsOf(
   committee: readonly Agent[],
-  { place: [seed = 0, ...place], lies, own }: Play,
+  { place: [seed = 0, ...place], lies, turns, own }: Play,
   round: number,
 ): readonly Act[] {
   const draw = (...what: readonly number[]): number => drawAt(seed, ...place, round, ...what);
   return committee.map(({ isCoalition, knows }, seat) => {
-    if (isCoalition && (lies || own !== null)) return { answer: lies ? LIE : RIGHT };
+    if (isCoalition && (lies || own !== null)) return { answer: lies && !(turns && round === 0) ? LIE : RIGHT };
     const samples = Array.from({ length: limits.samples }, (_, sample) =>
       draw(1, seat, sample) < knows * (own ?? 1)
         ? RIGHT

@@ -21,6 +21,11 @@ describe("coalitions", () => {
     assert.equal(results.lies.farmed, 0);
   });
 
+  it("a coalition that lies after the first round alone does less harm, and keeps the skill of honest agents", () => {
+    assert.ok(results.turns.counting > results.lies.counting);
+    assert.ok(results.turns.skills.coalition >= results.turns.skills.honest);
+  });
+
   it("a flood takes more requests than a farm, and honest agents lose more skill by it", () => {
     assert.ok(results.floods.farmed > results.farms.farmed);
     assert.ok(results.floods.skills.honest < results.farms.skills.honest);
