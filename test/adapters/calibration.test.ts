@@ -144,6 +144,20 @@ describe("a calibrated model", () => {
     assert.equal(strangers.length, 16);
   });
 
+  it("CF7: what a model draws that draws no other answers has no confidence, and is no stranger's", async () => {
+    const made = { sampling: table.sampling };
+    const strangers: string[] = [];
+    const ask = async (one: ModelRequest, signal: AbortSignal) => await modelOf(900_000, made).ask(one, signal);
+    const model = await calibratedModel({ ...modelOf(900_000), ask }, "table.json", table, (one) =>
+      strangers.push(one),
+    );
+    made.sampling = "temperature=0.7";
+    assert.equal((await model.ask({ ...request, isDrawn: true }, never())).confidencePpm, null);
+    assert.deepEqual(strangers, []);
+    await model.ask(request, never());
+    assert.deepEqual(strangers, ['sampling "temperature=0.7"']);
+  });
+
   it("CF3: asks for a self-report only if the table was measured from self-reports, and removes it from the answer", async () => {
     const asked: ModelRequest[] = [];
     const reported = { ...table, measure: "self-report" } as const;

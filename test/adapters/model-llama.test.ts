@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 
 import { grammarOf, partsOf } from "../../agents/adapters/models/grammar.ts";
 import type { LlamaModelOptions } from "../../agents/adapters/models/llama-model.ts";
-import type { Model, ModelResponse, OutputSchema } from "../../agents/ports/model.ts";
+import type { Model, ModelRequest, ModelResponse, OutputSchema } from "../../agents/ports/model.ts";
 import { llamaModels, longAnswer, plainTemplate } from "./fixtures/llama-models.ts";
 import type { TinyGguf } from "./fixtures/tiny-gguf.ts";
 import { failsWith, modelRequest, modelSuite, never, type ModelHarness } from "./model.suite.ts";
@@ -112,6 +112,22 @@ describe("model: llama, what it answers", () => {
     assert.deepEqual([...stated.keys()].toSorted(), ["no", "yes"]);
     for (const [low, high] of ranges) assert.ok(high - low <= 100, `${low}..${high}`);
     assert.ok(Math.abs(ranges.reduce((sum, [low]) => sum + low, 0) - 1_000_000) <= 100, JSON.stringify(ranges));
+  });
+
+  it("draws where a call wants it, also at temperature 0, and says so", async () => {
+    const model = await load({ path: gguf({ seed: 3 }), sequences: 4 });
+    const ask = async (seed: number, drawn: Partial<ModelRequest>): Promise<ModelResponse> =>
+      await model.ask(modelRequest({ schema: choice, seed, ...drawn }), never());
+    const all = async (drawn: Partial<ModelRequest>): Promise<readonly ModelResponse[]> =>
+      await Promise.all(Array.from({ length: 24 }, async (_, seed) => await ask(seed, drawn)));
+    const [drawn, greedy] = [await all({ isDrawn: true }), await all({})];
+    const told = (of: readonly ModelResponse[]) => ({
+      answers: new Set(of.map(({ fields }) => fields["answer"])).size,
+      samplings: [...new Set(of.map(({ origin }) => origin?.sampling))],
+    });
+    assert.deepEqual(told(drawn), { answers: 2, samplings: ["temperature=0.7 top_k=40"] });
+    assert.deepEqual(told(greedy), { answers: 1, samplings: ["temperature=0"] });
+    await model.close();
   });
 
   it("is certain of text that the grammar forces", async () => {

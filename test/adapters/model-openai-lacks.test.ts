@@ -41,6 +41,24 @@ describe("model: openai, servers that lack a feature", () => {
     },
   );
   against(
+    "are asked to draw where a call wants it, also at temperature 0, and the sampling says so",
+    [({ body: _ }, response) => stream(response, good)],
+    async (model, [seen]) => {
+      const origins = [
+        (await model.ask(modelRequest({ isDrawn: true }), never())).origin,
+        (await model.ask(modelRequest(), never())).origin,
+      ];
+      assert.deepEqual(
+        origins.map((origin) => origin?.sampling),
+        ["temperature=0.7", "temperature=0"],
+      );
+      assert.deepEqual(
+        seen?.map(({ body }) => body.temperature),
+        [0.7, 0],
+      );
+    },
+  );
+  against(
     "are asked in the words of OpenAI's own models that think, and the sampling says what was not sent",
     [
       ({ body }, response) => {

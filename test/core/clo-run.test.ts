@@ -65,6 +65,7 @@ describe("clo: over a committee", () => {
     assert.equal(again.length, 24);
     assert.equal(new Set(again.map(({ prompt }) => prompt.small.user)).size, 1);
     assert.equal(taskOf((again[0] as (typeof again)[0]).prompt), "propose");
+    assert.ok(again.every(({ prompt: { small, general } }) => small.isDrawn === true && general.isDrawn === true));
   });
 
   it("CL5: what the second round draws counts with what the first one drew", () => {

@@ -69,19 +69,6 @@ describe("CL2: the most frequent of several samples", () => {
     assert.deepEqual(frequent("4"), { answer: "4", proof: "4", tier: 300_000 });
   });
 
-  it("is one sample, as sure as it says, where the engine draws nothing", () => {
-    const made = { model: "m", engine: "e", prompts: "small@2", seed: 1 };
-    const replies = (sampling: string, confidence: number | null) =>
-      [1, 2, 3].map(() => ({ ...sample("4"), confidence: confidence as Ppm | null, origin: { ...made, sampling } }));
-    const tierOf = (sampling: string, confidence: number | null) =>
-      mostFrequent(asked, replies(sampling, confidence), true)?.tier;
-    assert.equal(tierOf("temperature=0", 300_000), 300_000);
-    assert.equal(tierOf("temperature=0", 950_000), 900_000);
-    assert.equal(tierOf("temperature=0", null), 700_000);
-    assert.equal(tierOf("temperature=0.7 top_k=40", 300_000), 900_000);
-    assert.equal(tierOf("temperature=0 thinking=64", 300_000), 900_000);
-  });
-
   it("is the first to arrive of those as frequent", () => {
     assert.equal(frequent("9", "4", "20")?.answer, "9");
     assert.deepEqual(frequent("9", "4", "20")?.others, [number(4n), number(20n)]);

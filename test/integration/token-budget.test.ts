@@ -36,7 +36,8 @@ function watched(truth: string): Watched {
   const ask: Model["ask"] = async (...call) => {
     try {
       const response = await model.ask(...call);
-      outcomes.push("answered");
+      // CL2: whatever temperature the agents have.
+      outcomes.push(call[0].isDrawn === true ? "answered" : "answered without a draw");
       return response;
     } catch (error) {
       outcomes.push(String((error as ConclaveError).data["kind"]));

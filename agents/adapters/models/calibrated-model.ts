@@ -32,6 +32,8 @@ export async function calibratedModel(
       const maker: Partial<Made> = response.origin ?? {};
       const strange = strangePart(table, maker);
       if (strange !== null) {
+        // A drawn answer of a model that draws no others is no other maker's.
+        if (strange === "sampling" && request.isDrawn === true) return { ...response, confidencePpm: null };
         const made = `${strange} ${JSON.stringify(maker[strange])}`;
         if (!strangers.has(made) && strangers.size < MAX_STRANGERS) {
           strangers.add(made);

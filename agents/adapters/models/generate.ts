@@ -7,12 +7,12 @@ import {
   type Token,
 } from "node-llama-cpp";
 
-import { GREEDY } from "../../core/prompts/prompt.ts";
 import { grammarOf, type Part } from "./grammar.ts";
 import { isLoop } from "./loop.ts";
 import { frameThoughts } from "./thoughts.ts";
 import type { WorkerAnswer, WorkerAsk } from "./llama-messages.ts";
 import { confidenceOf } from "./output.ts";
+import { temperatureOf, TOP_K } from "./sampling.ts";
 import { Unfinished } from "./unfinished.ts";
 import { Written } from "./written.ts";
 
@@ -30,8 +30,6 @@ export interface Engine {
 
 /** Most characters per token of text that makes sense; bounds the work of tokenising a hostile prompt. */
 const MAX_CHARACTERS_PER_TOKEN = 16;
-/** Candidates when sampling. Top-p and min-p are off: they would turn 0.96 into certainty. */
-const TOP_K = 40;
 
 /** Thoughts are sampled as makers of such models advise: without chance they go round in loops. */
 const THOUGHT_SAMPLING = { temperature: 0.6, topK: 20, topP: 0.95, minP: 0 } as const;
@@ -40,12 +38,6 @@ const LEAST_THOUGHT = 64;
 /** Thoughts repeat themselves more than an answer does before they are a loop. */
 const THOUGHT_LOOP = { times: 12, length: 240 } as const;
 const THOUGHT_TAIL = 1200;
-
-/** Describes, for people and transcripts, all that shapes the choice of a token besides the seed. */
-export function samplingOf(temperature: number, thinkingTokens: number): string {
-  const sampling = temperature === 0 ? GREEDY : `temperature=${temperature} top_k=${TOP_K}`;
-  return thinkingTokens === 0 ? sampling : `${sampling} thinking=${thinkingTokens}`;
-}
 
 /**
  * Generates one answer on one sequence, from an empty context, so that no earlier call influences it. Alone it is
@@ -64,7 +56,8 @@ export async function generate(
   signal: AbortSignal,
   onText: (text: string) => void,
 ): Promise<WorkerAnswer> {
-  const { model, temperature } = engine;
+  const { model } = engine;
+  const temperature = temperatureOf(engine.temperature, ask.isDrawn);
   const startMs = performance.now();
   const contextSize = Math.min(sequence.contextSize, model.trainContextSize);
   const prompt = promptTokens(engine, ask, contextSize);

@@ -28,8 +28,6 @@ export interface EngineFacts {
   readonly contextSize: number;
   /** Names and versions, e.g. "node-llama-cpp@3.21.1 llama.cpp@b9999 cpu". */
   readonly engine: string;
-  /** e.g. "temperature=0.8 top_k=40". */
-  readonly sampling: string;
   /** Most tokens of thought before an answer; 0 for a model that does not think. */
   readonly thinkingTokens: number;
   /** Resident memory of the process. */
@@ -58,6 +56,7 @@ export interface WorkerAsk {
   readonly maxTokens: number;
   readonly seed: number;
   readonly confidenceOf: string;
+  readonly isDrawn?: true;
   readonly stream: boolean;
 }
 

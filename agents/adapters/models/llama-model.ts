@@ -10,6 +10,7 @@ import type { EngineFacts, Answered, WorkerAsk } from "./llama-messages.ts";
 import type { CallFailure } from "./llama-process.ts";
 import { supervise, type Supervisor } from "./llama-supervisor.ts";
 import { aborted, closed, modelFailed, parseOutput, resumable } from "./output.ts";
+import { samplingOf, temperatureOf } from "./sampling.ts";
 
 export interface LlamaModelOptions {
   /** A GGUF file. */
@@ -89,9 +90,10 @@ export async function createLlamaModel(options: LlamaModelOptions): Promise<Host
     onToken: TokenListener | undefined,
   ): Promise<Timed> => {
     const maxTokens = Math.min(request.maxTokens, limits.modelOutputTokens);
-    const { system, user, schema, confidenceOf } = request;
+    const { system, user, schema, confidenceOf, isDrawn } = request;
     const seed = request.seed >>> 0;
-    const ask = { system, user, schema, seed, confidenceOf, maxTokens, stream: onToken !== undefined };
+    const stream = onToken !== undefined;
+    const ask = { system, user, schema, seed, confidenceOf, ...(isDrawn && { isDrawn }), maxTokens, stream };
     const onText = (text: string): void => (signal.aborted ? undefined : onToken?.(text));
     const { result, startMs, facts } = await answer(ask, request, signal, onText);
     if ("why" in result) throw modelFailed(descriptor, KINDS[result.why], result.reason);
@@ -100,7 +102,8 @@ export async function createLlamaModel(options: LlamaModelOptions): Promise<Host
     const output = parseOutput(result.text, schema);
     if ("reason" in output) throw modelFailed(descriptor, "unparsable", output.reason);
     const { confidencePpm, promptTokens, outputTokens } = result;
-    const { engine, sampling } = facts;
+    const { engine } = facts;
+    const sampling = samplingOf(temperatureOf(temperature, isDrawn), facts.thinkingTokens);
     const response = {
       fields: output.fields,
       confidencePpm,

@@ -13,7 +13,7 @@ import {
 
 import { messageOf } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
-import { generate, samplingOf, type Engine } from "./generate.ts";
+import { generate, type Engine } from "./generate.ts";
 import { MAX_USUAL_CONTEXT } from "./gguf.ts";
 import type { FromWorker, ToWorker, Unloadable, WorkerAsk, WorkerOptions } from "./llama-messages.ts";
 import { usualThinking } from "./thinking-budget.ts";
@@ -71,7 +71,6 @@ async function load(options: WorkerOptions): Promise<void> {
     const facts = {
       contextSize: context.contextSize,
       engine: await engineOf(llama),
-      sampling: samplingOf(temperature, thinkingTokens),
       thinkingTokens,
       memoryBytes: process.memoryUsage.rss(),
     };

@@ -1,5 +1,6 @@
 import type { ModelRequest, OutputProperty, OutputSchema } from "../../ports/model.ts";
 import { formRules } from "./forms.ts";
+import { temperatureOf } from "./sampling.ts";
 import { providers, type Dialect, type ProviderId, type Thinking } from "./openai-providers.ts";
 
 export interface Server {
@@ -48,7 +49,7 @@ export function bodyOf(
   request: ModelRequest,
   { dialect, thinking, isShort }: Manner,
 ): string {
-  const { system, user, maxTokens, seed } = request;
+  const { system, user, maxTokens, seed, isDrawn } = request;
   const schema = isShort ? shortSchema(request) : request.schema;
   const strict = { name: "answer", strict: true, schema: jsonSchema(schema, dialect) };
   return JSON.stringify({
@@ -60,7 +61,7 @@ export function bodyOf(
     response_format: { type: "json_schema", json_schema: strict },
     [dialect.maxTokens ? "max_tokens" : "max_completion_tokens"]: maxTokens + thinking.tokens,
     stream: true,
-    ...(dialect.temperature && { temperature }),
+    ...(dialect.temperature && { temperature: temperatureOf(temperature, isDrawn) }),
     ...(dialect.streamUsage && { stream_options: { include_usage: true } }),
     ...(dialect.seed && { seed: seedOf(seed) }),
     ...(dialect.logprobs && { logprobs: true }),

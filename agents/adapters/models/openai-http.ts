@@ -16,6 +16,7 @@ import {
   type LoggedToken,
 } from "./openai-stream.ts";
 import { confidenceOf, modelFailed, parseOutput, type TokenSpan } from "./output.ts";
+import { temperatureOf } from "./sampling.ts";
 
 /** Takes what a try shows about a server. */
 export interface Learn {
@@ -100,7 +101,7 @@ export async function ask(
     }
     const answer = answerOf(server, request, completion, manner);
     const seed = dialect.seed ? seedOf(request.seed) : null;
-    const temperature = dialect.temperature ? server.temperature : null;
+    const temperature = dialect.temperature ? temperatureOf(server.temperature, request.isDrawn) : null;
     return { ...answer, promptTokens, outputTokens, seed, temperature, thinkingTokens: manner.thinking.tokens };
   }
 }

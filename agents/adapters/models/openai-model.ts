@@ -2,7 +2,7 @@ import pRetry from "p-retry";
 
 import type { ConclaveError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
-import { GREEDY, type PromptSet } from "../../core/prompts/prompt.ts";
+import type { PromptSet } from "../../core/prompts/prompt.ts";
 import type { HostedModel, ModelRequest, ModelResponse } from "../../ports/model.ts";
 import { sleepUnlessEnded } from "../chain/backoff.ts";
 import { createCallQueue } from "./call-queue.ts";
@@ -98,7 +98,7 @@ export function createOpenAiModel(options: OpenAiModelOptions): HostedModel {
       const { fields, confidencePpm, promptTokens, outputTokens, durationMs, server, seed } = answer;
       const thoughts = answer.thinkingTokens === 0 ? "" : ` thinking=${answer.thinkingTokens}`;
       const engine = [server.provider, answer.fingerprint].filter((part) => part !== null).join(" ");
-      const heat = answer.temperature === 0 ? GREEDY : `temperature=${answer.temperature ?? "default"}`;
+      const heat = `temperature=${answer.temperature ?? "default"}`;
       return {
         fields,
         confidencePpm,

@@ -1,7 +1,6 @@
 import { limits } from "../limits.ts";
 import { canonicalAnswer, groupAnswers } from "../request/answer.ts";
 import type { Asked } from "../request/kinds.ts";
-import { GREEDY } from "../prompts/prompt.ts";
 import { ONE_PPM, type Ppm, type SeatIndex } from "../types.ts";
 import type { Answered, SeatView } from "./phased-rules.ts";
 import { proposalFrom, type Proposal } from "./proposals.ts";
@@ -9,8 +8,7 @@ import { tierOf } from "./tiers.ts";
 
 /**
  * CL2: the answer that a model gave most often, of those the first to arrive, where sources are read the first that cites, and the
- * outcomes of the other samples. Its tier is the part of all calls that gave it, or its own if the engine draws nothing: then all replies
- * are one sample. Null if no reply has an answer of the question's kind.
+ * outcomes of the other samples. Its tier is the part of all calls that gave it. Null if no reply has an answer of the question's kind.
  * @param tellsSamples whether it names the other samples
  * @param answered replies to `limits.samples` calls; one that failed is missing, and agrees with none
  */
@@ -34,7 +32,6 @@ export function mostFrequent(
   const shown = same.find(({ seat }) => samples[seat]?.citations?.length !== 0) ?? same[0];
   if (most === undefined || shown === undefined) return null;
   const sample = samples[shown.seat] as Proposal;
-  if (answered.every(({ origin }) => origin?.sampling === GREEDY)) return sample;
   const agreement = Math.floor((most.seats.length * ONE_PPM) / limits.samples) as Ppm;
   const others = answers.flatMap(({ seat, answer }) => (most.seats.includes(seat) ? [] : [answer.outcome]));
   return { ...sample, tier: tierOf(agreement), ...(tellsSamples && others.length > 0 && { others }) };

@@ -55,6 +55,8 @@ export interface Wording {
   readonly confidenceOf: string;
   /** P10: the answer under judgement, if the model derives its own and code compares the two; absent if the model gives the verdict. */
   readonly judged?: string;
+  /** CL2: whether answers to other seeds must differ as the model is unsure, also where its config has temperature 0. */
+  readonly isDrawn?: true;
 }
 
 /** The prompt with each of its wordings changed. */
@@ -62,8 +64,10 @@ export function reworded(prompt: Prompt, change: (wording: Wording, set: PromptS
   return { small: change(prompt.small, "small"), general: change(prompt.general, "general") };
 }
 
-/** The sampling of an engine that draws nothing: it always takes the likeliest token. */
-export const GREEDY = "temperature=0";
+/** The prompt as one to which the engine draws its answer (CL2). */
+export function drawn(prompt: Prompt): Prompt {
+  return reworded(prompt, (wording) => ({ ...wording, isDrawn: true }));
+}
 
 /** What made an answer. It is recorded beside the answer, and nobody else's is judged by it. */
 export interface Origin {
@@ -71,7 +75,7 @@ export interface Origin {
   readonly model: string;
   /** e.g. "node-llama-cpp@3.21.1 llama.cpp@b9999 cpu". */
   readonly engine: string;
-  /** e.g. "temperature=0.7 top_k=40", or GREEDY. */
+  /** e.g. "temperature=0.7 top_k=40". */
   readonly sampling: string;
   /** P5: the set of prompts and its version, e.g. "general@1". */
   readonly prompts: string;

@@ -54,8 +54,9 @@ async function answerTo(
   call: Pick<ModelRequest, "seed" | "budget">,
   signal: AbortSignal,
 ): Promise<ModelResponse> {
-  const { system, user, schema, confidenceOf } = wording;
-  const request = { system, user, schema, confidenceOf, maxTokens: limits.modelOutputTokens, ...call };
+  const { system, user, schema, confidenceOf, isDrawn } = wording;
+  const maxTokens = limits.modelOutputTokens;
+  const request = { system, user, schema, confidenceOf, ...(isDrawn && { isDrawn }), maxTokens, ...call };
   try {
     return await host.ports.model.ask(request, signal);
   } catch (error) {

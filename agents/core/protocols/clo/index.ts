@@ -14,6 +14,7 @@ import {
 import { closeForm } from "../../phases/round-book.ts";
 import { mostFrequent } from "../../phases/samples.ts";
 import { VOTE, verifyCalls, voteForm, votesFrom } from "../../phases/votes.ts";
+import { drawn } from "../../prompts/prompt.ts";
 import { proposePrompt } from "../../prompts/task-prompt.ts";
 import { explainClo, initialCarry, assessCloRound, roundsOf, type CloCarry } from "./conclude.ts";
 import { classesOf, tellsSamples } from "./rules.ts";
@@ -48,7 +49,7 @@ function calls(view: SeatView<CloCarry>, phase: number): readonly Call[] {
     case commitForm.phase:
       return Array.from({ length: limits.samples }, (_, sample) => ({
         about: ["propose", String(sample)],
-        prompt: proposePrompt(attempt),
+        prompt: drawn(proposePrompt(attempt)),
       }));
     case MATCH:
       return matchCalls(view, candidatesOf(book, "open"));
