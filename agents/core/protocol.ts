@@ -182,8 +182,8 @@ export interface Protocol<State = unknown> {
   readonly readsSources: boolean;
   /** True if it matters which two messages stand in a void slot: seats with different pairs may conclude differently (CE16). */
   readonly readsVoidSlots?: true;
-  /** True if no model is shown another seat's answer before it gives its own, in any round: a seat that answers otherwise later was not convinced. */
-  readonly answersBlind?: true;
+  /** True if no model is shown another seat's answer before it gives its own, in any round. */
+  readonly showsNoAnswers?: true;
   /** Why this attempt cannot run under the protocol, or null. A refused attempt is Hung at once (CE19). */
   refuseRequest(attempt: Attempt): string | null;
   /** The longest time that a deliberation takes once messages arrive, in units of `phaseMs`. */

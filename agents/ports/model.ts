@@ -13,8 +13,8 @@ export interface ModelRequest {
   readonly seed: number;
   /** Name of the property whose token probability is the confidence (e.g. "answer" or "verdict"). */
   readonly confidenceOf: string;
-  /** Whether the answer is drawn at a temperature above 0, also if the model's config has 0. */
-  readonly isDrawn?: true;
+  /** Whether the answer is a sample, at a temperature of 0.7 at least, whatever the model's config has. */
+  readonly isSampled?: true;
   /** Budget of all tries for an answer together; no bound if absent. */
   readonly budget?: TokenBudget;
 }

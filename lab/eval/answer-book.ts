@@ -24,7 +24,7 @@ export interface Variant {
   readonly label: string;
   /** Everything that its answers depend on beside the request: the model's digest, the engine, the sampling. */
   readonly key: string;
-  /** True if the seed changes nothing. */
+  /** True if the seed changes nothing but samples. */
   readonly isGreedy: boolean;
   /**
    * The same model several times. Each copy answers one call at a time, so that an answer never depends on other
@@ -86,7 +86,7 @@ export function createAnswerBook(variants: readonly Variant[], path: string | nu
     asked,
     async ask(variant, request) {
       const chosen = variants[variant] as Variant;
-      const seeded = chosen.isGreedy ? { ...request, seed: 0 } : request;
+      const seeded = chosen.isGreedy && request.isSampled !== true ? { ...request, seed: 0 } : request;
       const key = keyOf(chosen, seeded);
       const known = answers.get(key) ?? underWay.get(key);
       if (known !== undefined) return await known;
@@ -114,7 +114,12 @@ export async function answerOf(model: Model, request: ModelRequest): Promise<Ans
   }
 }
 
-function keyOf({ key }: Variant, { system, user, schema, maxTokens, seed, confidenceOf }: ModelRequest): string {
-  const parts = [key, system, user, schema, maxTokens, seed, confidenceOf];
+function keyOf(
+  { key, isGreedy }: Variant,
+  { system, user, schema, maxTokens, seed, confidenceOf, isSampled }: ModelRequest,
+): string {
+  // A variant that samples answers all calls alike.
+  const sampled = isGreedy && isSampled === true ? [isSampled] : [];
+  const parts = [key, system, user, schema, maxTokens, seed, confidenceOf, ...sampled];
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
 }

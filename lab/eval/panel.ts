@@ -51,7 +51,7 @@ export function createPanel({ book, question, seed, variantOf, isPoisoned, curve
   const asked = new Map<string, number>();
   const cost = { calls: 0, failed: 0, promptTokens: 0, outputTokens: 0 };
   const ask = async (lane: number, wording: Wording): Promise<Answer> => {
-    const { system, user, schema, confidenceOf } = wording;
+    const { system, user, schema, confidenceOf, isSampled } = wording;
     const again = JSON.stringify([lane, system, user, schema]);
     const times = asked.get(again) ?? 0;
     asked.set(again, times + 1);
@@ -60,6 +60,7 @@ export function createPanel({ book, question, seed, variantOf, isPoisoned, curve
       user: isPoisoned?.(lane) === true ? withPoison(user, question) : user,
       schema,
       confidenceOf,
+      ...(isSampled && { isSampled }),
       maxTokens: limits.modelOutputTokens,
       seed: hash31([seed, question.text, again, times]),
     };

@@ -144,6 +144,15 @@ describe("eval: the answer book", () => {
     await book.ask(0, { ...request, seed: 9 });
     assert.equal(calls(), 1);
   });
+
+  it("gives samples of a greedy model seeds, and takes none for its one answer", async () => {
+    const { model, calls } = counting();
+    const book = createAnswerBook([{ label: "", key: "", isGreedy: true, models: [model] }], null);
+    for (const seed of [1, 2, 1]) await book.ask(0, { ...request, seed, isSampled: true });
+    assert.equal(calls(), 2);
+    await book.ask(0, { ...request, seed: 1 });
+    assert.equal(calls(), 3);
+  });
 });
 
 describe("eval: committees", () => {

@@ -144,7 +144,7 @@ describe("a calibrated model", () => {
     assert.equal(strangers.length, 16);
   });
 
-  it("CF7: what a model draws that draws no other answers has no confidence, and is no stranger's", async () => {
+  it("CF7: a sample at another temperature than the table's has no confidence, and is no stranger's", async () => {
     const made = { sampling: table.sampling };
     const strangers: string[] = [];
     const ask = async (one: ModelRequest, signal: AbortSignal) => await modelOf(900_000, made).ask(one, signal);
@@ -152,7 +152,7 @@ describe("a calibrated model", () => {
       strangers.push(one),
     );
     made.sampling = "temperature=0.7";
-    assert.equal((await model.ask({ ...request, isDrawn: true }, never())).confidencePpm, null);
+    assert.equal((await model.ask({ ...request, isSampled: true }, never())).confidencePpm, null);
     assert.deepEqual(strangers, []);
     await model.ask(request, never());
     assert.deepEqual(strangers, ['sampling "temperature=0.7"']);

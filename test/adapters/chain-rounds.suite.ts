@@ -144,8 +144,8 @@ export function chainRoundsSuite(name: string, createHarness: () => Promise<Chai
 
     it("SE8: another committee replaces one that did not answer in time, while retries are left; then the fee is returned", async () => {
       const writer = await harness.writer(0);
-      for (const isDrawn of [false, true]) {
-        const { id } = isDrawn
+      for (const isSampled of [false, true]) {
+        const { id } = isSampled
           ? (await drawn(harness, { retries: 1 })).request
           : (await asked(harness, { retries: 1 })).request;
         const first = await progressNow(reader, id);
@@ -200,12 +200,12 @@ export function chainRoundsSuite(name: string, createHarness: () => Promise<Chai
 
     it("SE8: a request whose appeal no committee answers ends as hung, whether its seed block came or not", async () => {
       const writer = await harness.writer(0);
-      for (const isDrawn of [false, true]) {
+      for (const isSampled of [false, true]) {
         const first = await drawn(harness, { appeals: 1 });
         const { request } = first;
         await writer.commit(request, first.awaited, first.certificate);
         await harness.appeal(request, await lastOf(reader, request.id));
-        if (isDrawn) await drawNext(harness, request.id);
+        if (isSampled) await drawNext(harness, request.id);
         const progress = await progressNow(reader, request.id);
         const awaited = awaitedOf(progress);
         assert.ok(awaited !== null);

@@ -114,18 +114,18 @@ describe("model: llama, what it answers", () => {
     assert.ok(Math.abs(ranges.reduce((sum, [low]) => sum + low, 0) - 1_000_000) <= 100, JSON.stringify(ranges));
   });
 
-  it("draws where a call wants it, also at temperature 0, and says so", async () => {
+  it("samples where a call wants it, also at temperature 0, and says so", async () => {
     const model = await load({ path: gguf({ seed: 3 }), sequences: 4 });
-    const ask = async (seed: number, drawn: Partial<ModelRequest>): Promise<ModelResponse> =>
-      await model.ask(modelRequest({ schema: choice, seed, ...drawn }), never());
-    const all = async (drawn: Partial<ModelRequest>): Promise<readonly ModelResponse[]> =>
-      await Promise.all(Array.from({ length: 24 }, async (_, seed) => await ask(seed, drawn)));
-    const [drawn, greedy] = [await all({ isDrawn: true }), await all({})];
+    const ask = async (seed: number, sampled: Partial<ModelRequest>): Promise<ModelResponse> =>
+      await model.ask(modelRequest({ schema: choice, seed, ...sampled }), never());
+    const all = async (sampled: Partial<ModelRequest>): Promise<readonly ModelResponse[]> =>
+      await Promise.all(Array.from({ length: 24 }, async (_, seed) => await ask(seed, sampled)));
+    const [sampled, greedy] = [await all({ isSampled: true }), await all({})];
     const told = (of: readonly ModelResponse[]) => ({
       answers: new Set(of.map(({ fields }) => fields["answer"])).size,
       samplings: [...new Set(of.map(({ origin }) => origin?.sampling))],
     });
-    assert.deepEqual(told(drawn), { answers: 2, samplings: ["temperature=0.7 top_k=40"] });
+    assert.deepEqual(told(sampled), { answers: 2, samplings: ["temperature=0.7 top_k=40"] });
     assert.deepEqual(told(greedy), { answers: 1, samplings: ["temperature=0"] });
     await model.close();
   });

@@ -41,11 +41,11 @@ describe("model: openai, servers that lack a feature", () => {
     },
   );
   against(
-    "are asked to draw where a call wants it, also at temperature 0, and the sampling says so",
+    "are asked for a sample where a call wants it, also at temperature 0, and the sampling says so",
     [({ body: _ }, response) => stream(response, good)],
     async (model, [seen]) => {
       const origins = [
-        (await model.ask(modelRequest({ isDrawn: true }), never())).origin,
+        (await model.ask(modelRequest({ isSampled: true }), never())).origin,
         (await model.ask(modelRequest(), never())).origin,
       ];
       assert.deepEqual(

@@ -212,7 +212,7 @@ describe("TR8: a deliberation for reading", () => {
     const text = transcriptText({ ...deliberation, messages: [...messages, later] }, []);
     assert.match(text, /\n0 +#1 +nothing +the model gave no answer in time\n/);
     assert.match(text, /\nseat 1 came from "(yes|no)" to "maybe" in round 1\n/);
-    // Under clo every answer is given blind, so a seat that answers otherwise later was not convinced.
+    // Under clo no model is shown another's answer, so that it convinced nobody.
     const blind = transcriptText({ ...deliberation, protocol: clo, messages: [...messages, later] }, []);
     assert.match(blind, /\n1 +#2 +"(yes|no)", then "maybe"/);
     assert.doesNotMatch(blind, / came from /);

@@ -58,17 +58,17 @@ describe("clo: over a committee", () => {
     assert.equal(decisionOf(done).answer, "9");
   });
 
-  it("CL4, CL5: where more than 2/3 of the seats agree nobody is asked again; else each draws three samples more, and reads nobody's", () => {
+  it("CL4, CL5: where more than 2/3 of the seats agree nobody is asked again; else each takes three samples more, and reads nobody's", () => {
     const asked = (scripts: readonly SeatScript[]) => watched(clo, asking(number), scripts).asked;
     assert.equal(asked([giving("4"), giving("4"), giving("4"), giving("9")]).length, 12);
     const again = asked([giving("4"), giving("4"), giving("9"), giving("9", "9", "4")]);
     assert.equal(again.length, 24);
     assert.equal(new Set(again.map(({ prompt }) => prompt.small.user)).size, 1);
     assert.equal(taskOf((again[0] as (typeof again)[0]).prompt), "propose");
-    assert.ok(again.every(({ prompt: { small, general } }) => small.isDrawn === true && general.isDrawn === true));
+    assert.ok(again.every(({ prompt: { small, general } }) => small.isSampled === true && general.isSampled === true));
   });
 
-  it("CL5: what the second round draws counts with what the first one drew", () => {
+  it("CL5: what the second round samples counts with what the first one did", () => {
     // Round 1: 4 has 3 + 3 samples, 9 has 3 and 7 has 3. Round 2: 9 has 3 + 2 + 2 and 4 has 3, so 9 has 10 and 4 has 9.
     const done = watched(clo, asking(number), [
       giving("4", "4", "4", "9", "9", "9"),

@@ -69,7 +69,7 @@ describe("clo", () => {
     assert.equal(decided(attempt, before, [...torns.slice(1), ask("B")]), "B");
   });
 
-  it("CL5: what fewer answered does not decide in the first round, where seats draw again", () => {
+  it("CL5: what fewer answered does not decide in the first round, where seats sample again", () => {
     const attempt = attemptWith([2, 2, 2, 2, 2, 2, 2]);
     const acts = [ask("A"), ask("A"), ask("A"), ask("A"), ask("B"), ask(null), ask(null)];
     assert.equal(decided(attempt, acts), "open");
@@ -241,7 +241,7 @@ describe("clo", () => {
     assert.equal(decidedText("high", more), "A");
   });
 
-  it("CL7: where seats draw again, so many must have given it in some round; samples do not count as that", () => {
+  it("CL7: where seats sample again, so many must have given it in some round; samples do not count as that", () => {
     const attempt = attemptWith([2, 2, 2, 2]);
     const high = attemptWith([2, 2, 2, 2], "high");
     const split = [ask("A"), ask("B"), ask("C"), ask("D")];
@@ -383,7 +383,7 @@ describe("clo", () => {
     );
   });
 
-  it("CL6, CL8: where seats draw again, the plain count of all samples decides among what f + 1 gave", () => {
+  it("CL6, CL8: where seats sample again, the plain count of all samples decides among what f + 1 gave", () => {
     fc.assert(
       fc.property(rounds, ([[first, second], skills]) => {
         const n = skills.length;

@@ -37,7 +37,7 @@ function watched(truth: string): Watched {
     try {
       const response = await model.ask(...call);
       // CL2: whatever temperature the agents have.
-      outcomes.push(call[0].isDrawn === true ? "answered" : "answered without a draw");
+      outcomes.push(call[0].isSampled === true ? "answered" : "answered without a draw");
       return response;
     } catch (error) {
       outcomes.push(String((error as ConclaveError).data["kind"]));

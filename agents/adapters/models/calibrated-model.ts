@@ -2,6 +2,7 @@ import { calibratedConfidence } from "../../core/calibration.ts";
 import { promptsName } from "../../core/prompts/prompt.ts";
 import type { Ppm } from "../../core/types.ts";
 import type { HostedModel, Model, ModelResponse } from "../../ports/model.ts";
+import { samplesOtherwise } from "./sampling.ts";
 import { checkCalibration, strangePart, type CalibrationTable, type Made } from "./calibration-table.ts";
 
 /** Most strangers to report, since a server may name itself anew each time. */
@@ -32,8 +33,8 @@ export async function calibratedModel(
       const maker: Partial<Made> = response.origin ?? {};
       const strange = strangePart(table, maker);
       if (strange !== null) {
-        // A drawn answer of a model that draws no others is no other maker's.
-        if (strange === "sampling" && request.isDrawn === true) return { ...response, confidencePpm: null };
+        const isOwnSample = strange === "sampling" && request.isSampled === true && samplesOtherwise(table.sampling);
+        if (isOwnSample) return { ...response, confidencePpm: null };
         const made = `${strange} ${JSON.stringify(maker[strange])}`;
         if (!strangers.has(made) && strangers.size < MAX_STRANGERS) {
           strangers.add(made);

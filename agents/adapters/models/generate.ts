@@ -57,7 +57,7 @@ export async function generate(
   onText: (text: string) => void,
 ): Promise<WorkerAnswer> {
   const { model } = engine;
-  const temperature = temperatureOf(engine.temperature, ask.isDrawn);
+  const temperature = temperatureOf(engine.temperature, ask.isSampled);
   const startMs = performance.now();
   const contextSize = Math.min(sequence.contextSize, model.trainContextSize);
   const prompt = promptTokens(engine, ask, contextSize);
@@ -73,7 +73,7 @@ export async function generate(
   const { tokens: thoughtTokens, rest } =
     most < LEAST_THOUGHT
       ? { tokens: 0, rest: [...prompt.opened, ...prompt.closing] }
-      : await think(engine, sequence, prompt, ask.seed, most, signal, onToken);
+      : await think({ ...engine, temperature }, sequence, prompt, ask.seed, most, signal, onToken);
   const limit = Math.min(ask.maxTokens, room - thoughtTokens);
   const written = new Written(model, ask.schema, rest, limit, onText);
   let input: readonly Token[] = rest;

@@ -56,7 +56,7 @@ export interface WorkerAsk {
   readonly maxTokens: number;
   readonly seed: number;
   readonly confidenceOf: string;
-  readonly isDrawn?: true;
+  readonly isSampled?: true;
   readonly stream: boolean;
 }
 

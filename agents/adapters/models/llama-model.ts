@@ -90,10 +90,10 @@ export async function createLlamaModel(options: LlamaModelOptions): Promise<Host
     onToken: TokenListener | undefined,
   ): Promise<Timed> => {
     const maxTokens = Math.min(request.maxTokens, limits.modelOutputTokens);
-    const { system, user, schema, confidenceOf, isDrawn } = request;
+    const { system, user, schema, confidenceOf, isSampled } = request;
     const seed = request.seed >>> 0;
     const stream = onToken !== undefined;
-    const ask = { system, user, schema, seed, confidenceOf, ...(isDrawn && { isDrawn }), maxTokens, stream };
+    const ask = { system, user, schema, seed, confidenceOf, ...(isSampled && { isSampled }), maxTokens, stream };
     const onText = (text: string): void => (signal.aborted ? undefined : onToken?.(text));
     const { result, startMs, facts } = await answer(ask, request, signal, onText);
     if ("why" in result) throw modelFailed(descriptor, KINDS[result.why], result.reason);
@@ -103,7 +103,7 @@ export async function createLlamaModel(options: LlamaModelOptions): Promise<Host
     if ("reason" in output) throw modelFailed(descriptor, "unparsable", output.reason);
     const { confidencePpm, promptTokens, outputTokens } = result;
     const { engine } = facts;
-    const sampling = samplingOf(temperatureOf(temperature, isDrawn), facts.thinkingTokens);
+    const sampling = samplingOf(temperatureOf(temperature, isSampled), facts.thinkingTokens);
     const response = {
       fields: output.fields,
       confidencePpm,

@@ -49,7 +49,7 @@ export function bodyOf(
   request: ModelRequest,
   { dialect, thinking, isShort }: Manner,
 ): string {
-  const { system, user, maxTokens, seed, isDrawn } = request;
+  const { system, user, maxTokens, seed, isSampled } = request;
   const schema = isShort ? shortSchema(request) : request.schema;
   const strict = { name: "answer", strict: true, schema: jsonSchema(schema, dialect) };
   return JSON.stringify({
@@ -61,7 +61,7 @@ export function bodyOf(
     response_format: { type: "json_schema", json_schema: strict },
     [dialect.maxTokens ? "max_tokens" : "max_completion_tokens"]: maxTokens + thinking.tokens,
     stream: true,
-    ...(dialect.temperature && { temperature: temperatureOf(temperature, isDrawn) }),
+    ...(dialect.temperature && { temperature: temperatureOf(temperature, isSampled) }),
     ...(dialect.streamUsage && { stream_options: { include_usage: true } }),
     ...(dialect.seed && { seed: seedOf(seed) }),
     ...(dialect.logprobs && { logprobs: true }),

@@ -101,7 +101,7 @@ export async function ask(
     }
     const answer = answerOf(server, request, completion, manner);
     const seed = dialect.seed ? seedOf(request.seed) : null;
-    const temperature = dialect.temperature ? temperatureOf(server.temperature, request.isDrawn) : null;
+    const temperature = dialect.temperature ? temperatureOf(server.temperature, request.isSampled) : null;
     return { ...answer, promptTokens, outputTokens, seed, temperature, thinkingTokens: manner.thinking.tokens };
   }
 }

@@ -14,7 +14,7 @@ export interface PhasedRules<Carry> {
   readonly version: number;
   readonly title: string;
   readonly assurance: Assured;
-  readonly answersBlind?: true;
+  readonly showsNoAnswers?: true;
   /** The largest committee, if it is smaller than `limits.maxCommittee`; `refuseRequest` says why. */
   readonly mostSeats?: number;
   /** Why an attempt of a permitted committee size cannot run under the protocol, or null. If not given, every attempt can. */

@@ -14,7 +14,7 @@ export function phased<Carry>(rules: PhasedRules<Carry>): Protocol<PhasedState> 
 }
 
 function assembled<Carry>(rules: PhasedRules<Carry>, readsSources: boolean): Protocol<PhasedState> {
-  const { id, code, version, title, assurance, answersBlind } = rules;
+  const { id, code, version, title, assurance, showsNoAnswers } = rules;
   const assessor = new Assessor(rules);
   const drive = new Drive(rules, assessor);
   return withRefusals({
@@ -24,7 +24,7 @@ function assembled<Carry>(rules: PhasedRules<Carry>, readsSources: boolean): Pro
     title,
     assurance,
     readsSources,
-    ...(answersBlind && { answersBlind }),
+    ...(showsNoAnswers && { showsNoAnswers }),
     refuseRequest: (attempt) =>
       refuseSize(attempt, rules.mostSeats ?? limits.maxCommittee) ??
       assessor.refuseLength(attempt) ??

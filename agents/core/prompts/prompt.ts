@@ -55,8 +55,8 @@ export interface Wording {
   readonly confidenceOf: string;
   /** P10: the answer under judgement, if the model derives its own and code compares the two; absent if the model gives the verdict. */
   readonly judged?: string;
-  /** CL2: whether answers to other seeds must differ as the model is unsure, also where its config has temperature 0. */
-  readonly isDrawn?: true;
+  /** CL2: whether answers to other seeds must differ as the model is unsure, whatever temperature its config has. */
+  readonly isSampled?: true;
 }
 
 /** The prompt with each of its wordings changed. */
@@ -64,9 +64,9 @@ export function reworded(prompt: Prompt, change: (wording: Wording, set: PromptS
   return { small: change(prompt.small, "small"), general: change(prompt.general, "general") };
 }
 
-/** The prompt as one to which the engine draws its answer (CL2). */
-export function drawn(prompt: Prompt): Prompt {
-  return reworded(prompt, (wording) => ({ ...wording, isDrawn: true }));
+/** The prompt as one to which each answer is a sample (CL2). */
+export function sampled(prompt: Prompt): Prompt {
+  return reworded(prompt, (wording) => ({ ...wording, isSampled: true }));
 }
 
 /** What made an answer. It is recorded beside the answer, and nobody else's is judged by it. */

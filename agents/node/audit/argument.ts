@@ -44,7 +44,7 @@ export interface Argument {
   readonly answers: readonly Answer[];
   readonly silences: readonly Silence[];
   readonly remarks: readonly Remark[];
-  /** Seats that changed their answer, with the first and the last one; none where every answer is given blind. */
+  /** Seats that changed their answer, with the first and the last one; none where no model is shown another's answer. */
   readonly changes: readonly { readonly from: Answer; readonly to: Answer }[];
   /** Indices of messages that one seat signed for one place with different payloads: its equivocations. */
   readonly equivocations: readonly (readonly number[])[];
@@ -87,7 +87,7 @@ export function argumentOf({
       };
     }),
   );
-  const changes = protocol.answersBlind === true ? [] : changesOf(answers);
+  const changes = protocol.showsNoAnswers === true ? [] : changesOf(answers);
   return { answers, silences, remarks, changes, equivocations: equivocationsIn(messages) };
 }
 

@@ -54,9 +54,9 @@ async function answerTo(
   call: Pick<ModelRequest, "seed" | "budget">,
   signal: AbortSignal,
 ): Promise<ModelResponse> {
-  const { system, user, schema, confidenceOf, isDrawn } = wording;
+  const { system, user, schema, confidenceOf, isSampled } = wording;
   const maxTokens = limits.modelOutputTokens;
-  const request = { system, user, schema, confidenceOf, ...(isDrawn && { isDrawn }), maxTokens, ...call };
+  const request = { system, user, schema, confidenceOf, ...(isSampled && { isSampled }), maxTokens, ...call };
   try {
     return await host.ports.model.ask(request, signal);
   } catch (error) {

@@ -119,9 +119,10 @@ function panelOf(
 ): Parameters<typeof deliberate>[3] {
   return {
     prompts: model.prompts,
-    async ask(seat, { system, user, schema, confidenceOf }) {
+    async ask(seat, { system, user, schema, confidenceOf, isSampled }) {
       counted.calls += 1;
-      const request = { system, user, schema, confidenceOf, maxTokens: limits.modelOutputTokens, seed: seat };
+      const maxTokens = limits.modelOutputTokens;
+      const request = { system, user, schema, confidenceOf, ...(isSampled && { isSampled }), maxTokens, seed: seat };
       const answer = await answerOf(model, request);
       if (answer.kind === "failed") counted.failedCalls += 1;
       else {

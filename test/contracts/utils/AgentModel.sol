@@ -175,10 +175,10 @@ contract AgentModel is Assertions {
 
     /// @notice Returns how many agents an epoch draws from.
     function drawable(uint256 epoch) external view returns (uint256 count) {
-        for (uint256 id = 1; id <= _count; ++id) if (isDrawn(AgentId.wrap(uint32(id)), epoch)) ++count;
+        for (uint256 id = 1; id <= _count; ++id) if (isSampled(AgentId.wrap(uint32(id)), epoch)) ++count;
     }
 
-    function isDrawn(AgentId agentId, uint256 epoch) public view returns (bool) {
+    function isSampled(AgentId agentId, uint256 epoch) public view returns (bool) {
         return _at(agentId, epoch).drawn;
     }
 

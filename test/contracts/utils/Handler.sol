@@ -864,7 +864,7 @@ contract Handler is ConclaveTest {
             if ((seats >> AgentId.unwrap(id)) & 1 == 1) _break("DR2: an agent has two seats");
             seats |= 1 << AgentId.unwrap(id);
             if ((earlier >> AgentId.unwrap(id)) & 1 == 1) again = true;
-            if (!agents.isDrawn(id, epoch)) _break("DR1: an agent that is not in the draw");
+            if (!agents.isSampled(id, epoch)) _break("DR1: an agent that is not in the draw");
             if (committee[i].skill() != agents.skillIn(id, epoch)) _break("SK7: another skill");
             if (committee[i].skill() != 2) ++done[committee[i].skill() == 1 ? bytes32("skill 1") : bytes32("skill 3")];
         }

@@ -7,7 +7,7 @@ import { counted, equivocatorsIn, type RoundBook } from "../../phases/round-book
 import { voteForm } from "../../phases/votes.ts";
 import { quorumOf } from "../../quorum.ts";
 import type { Attempt, SeatIndex } from "../../types.ts";
-import { drawnIn, evaluateRound, supportersNeeded, tellsSamples, type Drawn } from "./rules.ts";
+import { answersIn, evaluateRound, supportersNeeded, tellsSamples, type CountedAnswer } from "./rules.ts";
 
 /** CL1: the largest number of rounds. */
 export function roundsOf(attempt: Attempt): number {
@@ -19,7 +19,7 @@ export interface CloCarry {
   /** PY7: the answers of the first round; null before it was assessed. */
   readonly blind: Blind | null;
   /** CL5: the answers of the rounds before, if those count on. */
-  readonly earlier: readonly Drawn[];
+  readonly earlier: readonly CountedAnswer[];
   /** Slashes per seat so far. */
   readonly slashes: readonly number[];
 }
@@ -36,7 +36,7 @@ export function assessCloRound(book: RoundBook, before: CloCarry): AssessedRound
   const equivocators = equivocatorsIn(book);
   const slashes = before.slashes.map((count, seat) => count + (equivocators.includes(seat as SeatIndex) ? 1 : 0));
   const tells = tellsSamples(attempt);
-  const answered = drawnIn(book, "closed");
+  const answered = answersIn(book, "closed");
   const carry = { blind, slashes, earlier: tells ? [...before.earlier, ...answered] : [] };
   if ((winner === null || isTied) && book.round + 1 < roundsOf(attempt)) return { carry, outcome: null };
   const won = winner && {

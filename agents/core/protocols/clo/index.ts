@@ -14,7 +14,7 @@ import {
 import { closeForm } from "../../phases/round-book.ts";
 import { mostFrequent } from "../../phases/samples.ts";
 import { VOTE, verifyCalls, voteForm, votesFrom } from "../../phases/votes.ts";
-import { drawn } from "../../prompts/prompt.ts";
+import { sampled } from "../../prompts/prompt.ts";
 import { proposePrompt } from "../../prompts/task-prompt.ts";
 import { explainClo, initialCarry, assessCloRound, roundsOf, type CloCarry } from "./conclude.ts";
 import { classesOf, tellsSamples } from "./rules.ts";
@@ -29,7 +29,7 @@ export const clo = phased<CloCarry>({
   version: VERSION,
   title: "Counted log-odds",
   assurance: "byzantine",
-  answersBlind: true,
+  showsNoAnswers: true,
   // CL1: the phases of a round, and how many there are.
   rounds: roundsOf,
   forms: (attempt) =>
@@ -49,7 +49,7 @@ function calls(view: SeatView<CloCarry>, phase: number): readonly Call[] {
     case commitForm.phase:
       return Array.from({ length: limits.samples }, (_, sample) => ({
         about: ["propose", String(sample)],
-        prompt: drawn(proposePrompt(attempt)),
+        prompt: sampled(proposePrompt(attempt)),
       }));
     case MATCH:
       return matchCalls(view, candidatesOf(book, "open"));

@@ -31,17 +31,17 @@ export interface RoundResult {
 }
 
 /** An answer of a round. */
-export interface Drawn extends Candidate {
+export interface CountedAnswer extends Candidate {
   /** How many samples its seat has for it. */
   readonly samples: number;
 }
 
-interface DrawnClass extends AnswerClass {
-  readonly members: readonly Drawn[];
+interface CountedClass extends AnswerClass {
+  readonly members: readonly CountedAnswer[];
 }
 
 /** An answer class, and what it counts. */
-interface WeighedClass extends DrawnClass {
+interface WeighedClass extends CountedClass {
   /** CL3: what the samples that gave its answer count. */
   readonly weight: number;
 }
@@ -58,7 +58,7 @@ function weightsOf({ committee }: Attempt): readonly number[] {
 }
 
 /** CL3, CL5: the answers that count of a round; the first round's have the samples that their tiers say, of a later round each is one sample. */
-export function drawnIn(book: RoundBook, closure: Closure): readonly Drawn[] {
+export function answersIn(book: RoundBook, closure: Closure): readonly CountedAnswer[] {
   const isTold = tellsSamples(book.attempt);
   return candidatesOf(book, closure).map((candidate) => {
     const told = book.round === 0 ? TIERS.indexOf(candidate.tier) + 1 : 1;
@@ -70,19 +70,23 @@ export function drawnIn(book: RoundBook, closure: Closure): readonly Drawn[] {
  * CL3: distinct answers, at most `limits.classesPerRound`, those that count most first; ties go by canonical order.
  * @param earlier the answers of earlier rounds that count as well (CL5)
  */
-export function classesOf(book: RoundBook, closure: Closure, earlier: readonly Drawn[] = []): readonly WeighedClass[] {
+export function classesOf(
+  book: RoundBook,
+  closure: Closure,
+  earlier: readonly CountedAnswer[] = [],
+): readonly WeighedClass[] {
   const { attempt } = book;
   const ranks = canonicalRanks(attempt);
   const rank = ({ seat }: { readonly seat: SeatIndex }): number => ranks[seat] as number;
   const weights = weightsOf(attempt);
-  const drawn = [...earlier, ...drawnIn(book, closure)].toSorted(
+  const counted = [...earlier, ...answersIn(book, closure)].toSorted(
     (a, b) => (weights[b.seat] as number) - (weights[a.seat] as number) || rank(a) - rank(b),
   );
   // A seat may have an answer in each round, so answers are numbered. Seats compare texts alone, and of those only the own round's count.
   const isTold = tellsSamples(attempt);
-  const numbered = drawn.map(({ seat, answer }, index) => ({ seat: isTold ? (index as SeatIndex) : seat, answer }));
-  const classes = answerClasses(book, numbered, closure).map((group): DrawnClass => {
-    const members = drawn.filter((_, index) => group.seats.includes((numbered[index] as SeatAnswer).seat));
+  const numbered = counted.map(({ seat, answer }, index) => ({ seat: isTold ? (index as SeatIndex) : seat, answer }));
+  const classes = answerClasses(book, numbered, closure).map((group): CountedClass => {
+    const members = counted.filter((_, index) => group.seats.includes((numbered[index] as SeatAnswer).seat));
     const shown = members.find(({ answer }) => answer.outcome === group.representative.outcome) as (typeof members)[0];
     return { answer: group.representative, members, shown };
   });
@@ -97,12 +101,12 @@ export function tellsSamples({ request }: Attempt): boolean {
 }
 
 /** CL3: what counts for each class: the samples of its members that gave their answer, and one of each other answer with a member's among its others. */
-function weighed(attempt: Attempt, classes: readonly DrawnClass[]): readonly WeighedClass[] {
+function weighed(attempt: Attempt, classes: readonly CountedClass[]): readonly WeighedClass[] {
   const weights = weightsOf(attempt);
-  const drawn = classes.flatMap(({ members }) => members);
+  const answers = classes.flatMap(({ members }) => members);
   return classes.map((one) => {
     const gave = (outcome: Digest): boolean => one.members.some(({ answer }) => answer.outcome === outcome);
-    const weight = drawn.reduce((sum, answer) => {
+    const weight = answers.reduce((sum, answer) => {
       const samples = one.members.includes(answer) ? answer.samples : Number(answer.others?.some(gave) === true);
       return sum + samples * (weights[answer.seat] as number);
     }, 0);
@@ -120,7 +124,7 @@ function rankOf(attempt: Attempt, { members }: AnswerClass): number {
  * CL4 to CL8: evaluates one round.
  * @param earlier the answers of earlier rounds that count as well (CL5)
  */
-export function evaluateRound(book: RoundBook, earlier: readonly Drawn[]): RoundResult {
+export function evaluateRound(book: RoundBook, earlier: readonly CountedAnswer[]): RoundResult {
   const { attempt } = book;
   const own = classesOf(book, "closed");
   const counted = countedClass(attempt, own);
@@ -130,7 +134,7 @@ export function evaluateRound(book: RoundBook, earlier: readonly Drawn[]): Round
     .map((one) => evaluateClass(attempt, one, votes))
     .toSorted((a, b) => b.score - a.score || rankOf(attempt, a.class) - rankOf(attempt, b.class));
   if (counted !== null) return { classes, winner: classes.find((one) => one.class === counted) ?? null, isTied: false };
-  // CL5: nobody has judged the answers yet, neither by a verdict nor by drawing again.
+  // CL5: nobody has judged the answers yet, neither by a verdict nor by sampling again.
   if (tellsSamples(attempt) && book.round === 0) return { classes, winner: null, isTied: false };
   const [winner, next] = classes.filter(({ isAdmissible }) => isAdmissible);
   return { classes, winner: winner ?? null, isTied: winner !== undefined && winner.score === next?.score };
