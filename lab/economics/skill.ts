@@ -1,5 +1,5 @@
 // What skill is worth to a coalition that asks requests of its own to learn it: prices, and the real counters without a chain.
-import { playCoalition, type Strategy } from "../attacks/coalitions.ts";
+import { playCoalition, type CoalitionResult, type Strategy } from "../attacks/coalitions.ts";
 import { ASSURANCE, SETTINGS } from "./assumptions.ts";
 import { paidBack } from "./security.ts";
 
@@ -11,9 +11,11 @@ export interface SkillRow {
   readonly own: number;
   /** Dollars a week that others earn by these: gas comes on top. */
   readonly cost: number;
-  /** Parts of others' requests that its lie decides: by counting, and what its skills add, with a 95 % interval. */
-  readonly captured: ReturnType<typeof playCoalition>["captured"];
-  /** Dollars that must hang on each answer of others for the added ones to be worth the cost; infinite if none is added. */
+  /** The part of others' requests that its lie decides by counting. */
+  readonly counting: number;
+  /** What skills add to that, above what they add where it asks none of its own, with a 95 % interval. */
+  readonly added: { readonly mean: number; readonly low: number; readonly high: number };
+  /** Dollars that must hang on each answer of others at least, if as many are added as the interval allows; infinite if none is. */
   readonly worthFrom: number;
   /** Most dollars that may hang on an answer of such a committee, by docs/asking.md. */
   readonly limit: number;
@@ -30,15 +32,28 @@ export function skillRows(seed: number, weeks = WEEKS): readonly SkillRow[] {
     ({ committeeSize }, at) => SETTINGS.findIndex((one) => one.committeeSize === committeeSize) === at,
   );
   return sizes.flatMap(({ committeeSize: seats, limit }) =>
-    SKILL_SHARES.flatMap((share) =>
-      PLAYS.map((strategy): SkillRow => {
-        const plan = { strategy, share, seats, assurance: ASSURANCE, weeks, requests: WEEKLY_REQUESTS, seed } as const;
-        const { farmed, paid, captured } = playCoalition(plan);
-        const own = farmed / weeks;
+    SKILL_SHARES.flatMap((share) => {
+      const play = (strategy: Strategy): CoalitionResult =>
+        playCoalition({ strategy, share, seats, assurance: ASSURANCE, weeks, requests: WEEKLY_REQUESTS, seed });
+      const idle = play("lies").captured.more.mean;
+      return PLAYS.map((strategy): SkillRow => {
+        const { farmed, paid, captured } = play(strategy);
+        const { mean, low, high } = captured.more;
+        const added = { mean: mean - idle, low: low - idle, high: high - idle };
         const cost = (paid * paidBack(seats, 1)) / weeks;
-        const added = WEEKLY_REQUESTS * Math.max(0, captured.more.mean);
-        return { seats, share, strategy, own, cost, captured, worthFrom: cost / added, limit };
-      }),
-    ),
+        const worthFrom = cost / (WEEKLY_REQUESTS * Math.max(0, added.high));
+        return {
+          seats,
+          share,
+          strategy,
+          own: farmed / weeks,
+          cost,
+          counting: captured.counting,
+          added,
+          worthFrom,
+          limit,
+        };
+      });
+    }),
   );
 }
