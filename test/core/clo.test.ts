@@ -295,6 +295,10 @@ describe("clo", () => {
     const first = [ask("A"), ask("A"), ask("A"), ask("A"), ask("B"), ask("B"), ask("B")];
     const absent = first.map((act, seat) => (seat === 1 ? ask(null) : act));
     assert.deepEqual(conclude(attempt, first, absent)?.shares, [240, 0, 240, 240, 0, 0, 0]);
+    // What is shown late is bound all the same.
+    const before = addRound(emptyTally, attempt, 0, first);
+    const late = clo.conclude(attempt, addRound(before, attempt, 1, first, [1]));
+    assert.deepEqual(late.kind === "final" && late.outcome.shares, [240, 240, 240, 240, 0, 0, 0]);
     const texts = textsOnly(attempt);
     const conclusion = clo.conclude(texts, addRound(emptyTally, texts, 0, first, [1]));
     assert.deepEqual(conclusion.kind === "final" && conclusion.outcome.shares, [240, 0, 240, 240, 0, 0, 0]);

@@ -36,14 +36,14 @@ export function assessCloRound(book: RoundBook, before: CloCarry): AssessedRound
   const equivocators = equivocatorsIn(book);
   const slashes = before.slashes.map((count, seat) => count + (equivocators.includes(seat as SeatIndex) ? 1 : 0));
   const tells = tellsSamples(attempt);
-  const answered = answersIn(book, "closed");
-  const carry = { blind, slashes, earlier: tells ? [...before.earlier, ...answered] : [] };
+  const carry = { blind, slashes, earlier: tells ? [...before.earlier, ...answersIn(book, "closed")] : [] };
   if ((winner === null || isTied) && book.round + 1 < roundsOf(attempt)) return { carry, outcome: null };
   const won = winner && {
     answer: winner.class.answer,
     alike: winner.class.members.map(({ answer }) => answer.outcome),
   };
-  const completed = answered
+  // CL10: it is bound by its commitment, so that an answer shown late is one as well.
+  const completed = answersIn(book, tells ? "open" : "closed")
     .map(({ seat }) => seat)
     .filter((seat) => tells || counted(book, voteForm, seat, "closed") !== null);
   return { carry, outcome: outcomeFrom(attempt, { winner: won, blind, slashes, completed }) };
