@@ -1,7 +1,7 @@
 import { outcomeFrom } from "../../phases/outcome.ts";
 import type { Blind } from "../../phases/pay.ts";
 import type { AssessedRound } from "../../phases/phased-rules.ts";
-import { blindIn } from "../../phases/proposals.ts";
+import { blindIn, revealedIn } from "../../phases/proposals.ts";
 import { shownAnswer } from "../../phases/reasons.ts";
 import { counted, equivocatorsIn, type RoundBook } from "../../phases/round-book.ts";
 import { voteForm } from "../../phases/votes.ts";
@@ -42,10 +42,10 @@ export function assessCloRound(book: RoundBook, before: CloCarry): AssessedRound
     answer: winner.class.answer,
     alike: winner.class.members.map(({ answer }) => answer.outcome),
   };
-  // CL10: it is bound by its commitment, so that an answer shown late is one as well.
-  const completed = answersIn(book, tells ? "open" : "closed")
-    .map(({ seat }) => seat)
-    .filter((seat) => tells || counted(book, voteForm, seat, "closed") !== null);
+  // CL10: what is shown late, or was committed to late, is an answer as well.
+  const completed = tells
+    ? revealedIn(book).map(({ seat }) => seat)
+    : answersIn(book, "closed").flatMap(({ seat }) => (counted(book, voteForm, seat, "closed") === null ? [] : seat));
   return { carry, outcome: outcomeFrom(attempt, { winner: won, blind, slashes, completed }) };
 }
 
