@@ -5,7 +5,7 @@ import { fieldsOf } from "./raw.ts";
 import { firstCertificate, transcribed } from "./transcript.ts";
 
 /**
- * SI14: where seats of clo draw again, f + 1 of them gave the decided answer in some round, at high assurance more than 2/3 (CL7), by the raw
+ * SI14: where seats of clo sample again, f + 1 of them gave the decided answer in some round, at high assurance more than 2/3 (CL7), by the raw
  * messages of the certified transcript.
  */
 export function checkClo(trace: Trace): readonly string[] {
