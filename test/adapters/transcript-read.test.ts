@@ -6,7 +6,7 @@ import { transcriptDot, transcriptSvg } from "../../agents/cli/transcript/graph.
 import { transcriptHtml } from "../../agents/cli/transcript/html.ts";
 import { numbers } from "../../agents/cli/transcript/lines.ts";
 import { transcriptText } from "../../agents/cli/transcript/text.ts";
-import { sha256 } from "../../agents/core/encoding/bytes.ts";
+import { hexToBytes, sha256 } from "../../agents/core/encoding/bytes.ts";
 import { packRound } from "../support/memory-chain/rounds.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import type { PayloadMap, Protocol } from "../../agents/core/protocol.ts";
@@ -19,6 +19,7 @@ import type { Attempt, Digest, Ppm } from "../../agents/core/types.ts";
 import { argumentOf } from "../../agents/node/audit/argument.ts";
 import { readDeliberation, type Deliberation } from "../../agents/node/audit/deliberation.ts";
 import type { ChainEvent } from "../../agents/core/request/events.ts";
+import { canonicalAnswer } from "../../agents/core/request/answer.ts";
 import { attemptFor } from "../support/message-set.ts";
 import { signedBy, stepDecision } from "../../sim/step-decision.ts";
 
@@ -120,6 +121,21 @@ describe("TR8: a deliberation for reading", () => {
     assert.match(text, /\[5\] seat 0, reveal of round 0, held 1-4\n {4}proposal:\n(?: {6}.+\n)* {6}answer: "no"/);
     assert.match(text, /target: \[8\] seat 3, reveal of round 0\n(?: {8}.+\n)* {8}verdict: "reject"/);
     assert.match(text, /counterProof: "derived yes instead/);
+  });
+
+  it("clo: says which answer another sample gave, and shows its digest if no seat gave that", async () => {
+    const deliberation = await read(decide(clo, "", "Is 2 less than 3?", 1));
+    const no = canonicalAnswer(deliberation.attempt.request, "no")?.outcome;
+    assert.ok(no !== undefined);
+    const messages = deliberation.messages.map((spoken) => {
+      const proposal = spoken.rendering?.body["proposal"] ?? null;
+      if (spoken.header.seat !== 3 || proposal === null || spoken.rendering === null) return spoken;
+      const others = [hexToBytes(no), new Uint8Array(32).fill(0xab)];
+      const body = { proposal: { ...(proposal as PayloadMap), tier: 0, others } };
+      return { ...spoken, rendering: { ...spoken.rendering, body } };
+    });
+    const text = transcriptText({ ...deliberation, messages }, [], true);
+    assert.match(text, /others:\n {8}1: the answer "no"\n {8}2: 0xabababababababab\.\.\. \(32 bytes\)\n/);
   });
 
   it("marks two messages that a seat signed for one slot", async () => {

@@ -1,6 +1,7 @@
 import { bytesToHex } from "../../core/encoding/bytes.ts";
+import { canonicalAnswer } from "../../core/request/answer.ts";
 import { ABSENT, type Digest, type Value } from "../../core/types.ts";
-import { conflictsOf } from "../../node/audit/argument.ts";
+import { argumentOf, conflictsOf, type Answer } from "../../node/audit/argument.ts";
 import type { Deliberation, Spoken } from "../../node/audit/deliberation.ts";
 import { verdictOf } from "../../node/audit/report.ts";
 import { answerOf } from "../shared/decision-words.ts";
@@ -28,7 +29,8 @@ export function titleOf({ messages }: Deliberation, index: number): string {
 }
 
 /**
- * Returns a message's content, field by field: texts are quoted, and digests of messages become the messages' numbers.
+ * Returns a message's content, field by field: texts are quoted, digests of messages become the messages' numbers, and outcomes the
+ * answers that some seat gave.
  */
 export function linesOf(deliberation: Deliberation, spoken: Spoken): readonly Line[] {
   const { rendering } = spoken;
@@ -88,8 +90,29 @@ function leafOf(
     const more = about.length > 1 ? ` and ${about.length - 1} that say the same` : "";
     return { text: `${titleOf(deliberation, first)}${more}`, about };
   }
+  const answers = answersByOutcome(deliberation).get(hex as Digest);
+  if (answers !== undefined)
+    return {
+      text: `the answer "${printable((answers[0] as Answer).text)}"`,
+      about: answers.map(({ message }) => message),
+    };
   const shown = bytesToHex(value.subarray(0, SHOWN_BYTES));
   return { text: value.length > SHOWN_BYTES ? `${shown}... (${value.length} bytes)` : hex, about: [] };
+}
+
+const byOutcome = new WeakMap<Deliberation, ReadonlyMap<Digest, readonly Answer[]>>();
+
+function answersByOutcome(deliberation: Deliberation): ReadonlyMap<Digest, readonly Answer[]> {
+  const known = byOutcome.get(deliberation);
+  if (known !== undefined) return known;
+  const outcomes = argumentOf(deliberation).answers.flatMap((answer) => {
+    const canonical = canonicalAnswer(deliberation.attempt.request, answer.text);
+    return canonical === null ? [] : [{ answer, outcome: canonical.outcome }];
+  });
+  const groups = Map.groupBy(outcomes, ({ outcome }) => outcome);
+  const found = new Map([...groups].map(([outcome, same]) => [outcome, same.map(({ answer }) => answer)]));
+  byOutcome.set(deliberation, found);
+  return found;
 }
 
 function isList(value: Value): value is readonly Value[] {
