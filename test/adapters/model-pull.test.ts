@@ -97,6 +97,19 @@ describe("model pull: a download", () => {
     await refused("MODEL_DIGEST_WRONG", /another file of that name/, pull({ sha256: digestOf(other) }));
   });
 
+  it("takes a file of its name that is there only if its length is the server's, or the user gave its digest", async () => {
+    await pull();
+    assert.equal((await pull()).isNew, false);
+    server.serve(Buffer.concat([other, Buffer.alloc(8)]), V1);
+    const longer = `tiny\\.gguf has ${bytes.length} bytes, the server's file ${other.length + 8}; another file of that name`;
+    await refused("MODEL_PULL_FAILED", new RegExp(longer), pull());
+    server.handle((_, response) => response.destroy() !== null);
+    await refused("MODEL_PULL_FAILED", /repeat the command, or give --sha256 to take/, pull());
+    server.handle((_, response) => response.writeHead(404).end() !== null);
+    await refused("MODEL_PULL_FAILED", /the server answers 404; repeat the command, or give --sha256/, pull());
+    assert.deepEqual([(await pull({ sha256 })).isNew, files()], [false, ["tiny.gguf"]]);
+  });
+
   it("goes on by itself where the connection broke off", async () => {
     const cut = cutAt(bytes, HALF, V1, part);
     server.handle((request, response) => server.asked.length === 1 && cut(request, response));
@@ -360,6 +373,12 @@ describe("model pull: Hugging Face", () => {
       const early = pullModel(await place("hf:a/b/tiny.gguf"), folder, digestOf(other), watch());
       await refused("MODEL_DIGEST_WRONG", /nothing was downloaded/, early);
       assert.equal((await pullModel(await place("hf:a/b/tiny.gguf"), folder, undefined, watch())).sha256, sha256);
+      // Another repository has a file of the same name.
+      redirect(digestOf(other));
+      const same = pullModel(await place("hf:c/d/tiny.gguf"), folder, undefined, watch());
+      await refused("MODEL_DIGEST_WRONG", /another file of that name/, same);
+      redirect(sha256);
+      assert.equal((await pullModel(await place("hf:a/b/tiny.gguf"), folder, undefined, watch())).isNew, false);
       assert.deepEqual([...new Set(server.asked.map((one) => one.authorization))], ["Bearer hf_key"]);
       assert.deepEqual([...new Set(bulk.asked.map((one) => one.authorization))], [undefined]);
     } finally {

@@ -61,6 +61,31 @@ export async function download(wanted: Wanted, path: string, watch: Watch): Prom
   }
 }
 
+/** What a server says of a file before it sends it; null where it does not say. */
+export interface Stated {
+  readonly sha256: string | null;
+  readonly bytes: number | null;
+}
+
+/** Asks a server what it would send. `way`: what to do if it does not say. Throws MODEL_PULL_FAILED. */
+export async function askFor(
+  { url, authorization }: Pick<Wanted, "url" | "authorization">,
+  way: string,
+  signal: AbortSignal,
+): Promise<Stated> {
+  try {
+    const idle = AbortSignal.timeout(IDLE_MS);
+    const { response, stated } = await openFile(url, authorization, {}, AbortSignal.any([signal, idle]));
+    await response.body?.cancel();
+    if (!response.ok) throw pullFailed(url, `the server answers ${response.status}`, way);
+    return { sha256: stated, bytes: totalOf(response, 0) };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof Interrupted) throw pullFailed(url, error.message, way, error);
+    throw error;
+  }
+}
+
 /** Removes what is left of a download. */
 export async function forget(path: string): Promise<void> {
   await rm(path, { force: true });

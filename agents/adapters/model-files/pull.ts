@@ -6,8 +6,9 @@ import { ConclaveError } from "../../core/errors.ts";
 import { lockDirectory } from "../lock.ts";
 import { makeFolder } from "../make-folder.ts";
 import { digestGguf, readGgufHeader } from "../models/gguf.ts";
-import { checkDigest, diskFull, download, forget, type Watch } from "./download.ts";
+import { askFor, checkDigest, diskFull, download, forget, sizeOf, type Watch } from "./download.ts";
 import type { ModelPlace } from "./reference.ts";
+import { pullFailed } from "./server-file.ts";
 
 /** A model file in a folder of models. */
 export interface PulledModel {
@@ -21,17 +22,35 @@ export interface PulledModel {
 /** What makes the file `path`, whole or not; it is checked afterwards. Returns the sha256 that it must have, if any. */
 type Make = (path: string) => Promise<string | undefined>;
 
-/** Downloads a GGUF file into a folder. Throws what `download` and `keepModel` throw. */
+const OTHER_FILE = "another file of that name is there: remove it, or name another folder with --dir";
+
+/**
+ * Downloads a GGUF file into a folder. A file of its name that is there must have the wanted digest; without one, what the server states.
+ * Throws what `download` and `keepModel` throw, and MODEL_PULL_FAILED if that file is another one, or the server does not answer.
+ */
 export async function pullModel(
-  { url, file, authorization }: ModelPlace,
+  place: ModelPlace,
   folder: string,
-  sha256: string | undefined,
+  wanted: string | undefined,
   watch: Watch,
 ): Promise<PulledModel> {
+  const { url, file, authorization } = place;
+  const sha256 = wanted ?? (await statedOf(place, join(folder, file), watch.signal));
   return await keepModel(folder, file, sha256, async (path) => {
     const stated = await download({ url, authorization, format: "GGUF", sha256 }, path, watch);
     return sha256 ?? stated ?? undefined;
   });
+}
+
+/** Returns the digest that the server states of a file that is there; undefined if none is there, or the server states none. */
+async function statedOf(place: ModelPlace, path: string, signal: AbortSignal): Promise<string | undefined> {
+  if (!existsSync(path)) return undefined;
+  const way = `repeat the command, or give --sha256 to take ${path}, which is there, without asking the server`;
+  const stated = await askFor(place, way, signal);
+  const bytes = await sizeOf(path);
+  if (stated.sha256 === null && stated.bytes !== null && stated.bytes !== bytes)
+    throw pullFailed(place.url, `${path} has ${bytes} bytes, the server's file ${stated.bytes}`, OTHER_FILE);
+  return stated.sha256 ?? undefined;
 }
 
 /**
@@ -77,13 +96,7 @@ export async function keepModel(
 
 async function present(path: string, wanted: string | undefined): Promise<PulledModel> {
   const sha256 = await digestGguf(path);
-  if (wanted !== undefined)
-    checkDigest(
-      path,
-      sha256,
-      wanted,
-      "another file of that name is there: remove it, or name another folder with --dir",
-    );
+  if (wanted !== undefined) checkDigest(path, sha256, wanted, OTHER_FILE);
   readGgufHeader(path);
   return { path, bytes: (await stat(path)).size, sha256, isNew: false };
 }
