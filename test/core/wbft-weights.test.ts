@@ -8,13 +8,17 @@ import { assertAtMost, assertBelow, assertWithin } from "../support/assertions.t
 import { attemptFor, type Acts, all, upTo, weightsIn, yeses } from "../support/core/wbft-acts.ts";
 
 describe("wbft weights", () => {
-  it("WB6: two marks of one seat for one answer, by different reveals of it, cancel", () => {
-    const attempt = attemptFor(4);
+  it("WB6: two marks of one seat for one class, by answers that are the same within the tolerance, cancel", () => {
+    const attempt = attemptFor(4, { kind: "number", decimals: 0, tolerance: 1n });
     const views = [{ lead: 0, prepare: all(0), final: upTo(3, 0) }];
-    const weights = (acts: Partial<Acts>) => weightsIn(attempt, { answers: yeses(4), views, ...acts });
+    const answers = ["10", "10", "10", "10"];
+    const weights = (acts: Partial<Acts>) => weightsIn(attempt, { answers, views, ...acts });
     const silent = weights({ scores: (seat) => (seat === 1 || seat === 2 ? null : 50) });
-    assert.deepEqual(weights({ scores: () => 50, twice: [1, 2] }), silent);
-    assert.notDeepEqual(weights({ scores: () => 50 }), silent);
+    assert.deepEqual(weights({ scores: () => 50, more: { seats: [1, 2], answer: "11" } }), silent);
+    const scored = weights({ scores: () => 50 });
+    assert.notDeepEqual(scored, silent);
+    // Marks of what is no member's answer are for no class.
+    assert.deepEqual(weights({ scores: () => 50, more: { seats: [1, 2], answer: "12" } }), scored);
   });
 
   it("WB8: after the cut any f seats weigh less than 1/3, all weights stay positive, none grows, the order is kept", () => {

@@ -34,7 +34,7 @@ import { ONE_PPM, type Attempt, type Outcome, type Ppm, type SeatIndex } from ".
  */
 
 /** Version of council, debate and adversarial: raised with every change of rules, wording or fields, and with TASKS_VERSION. */
-export const CHAIR_VERSION = 10;
+export const CHAIR_VERSION = 11;
 
 /** CH10: the most seats, since a prompt has one letter per answer. */
 export const MOST_SEATS = 26;

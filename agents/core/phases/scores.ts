@@ -23,7 +23,7 @@ export const TOTAL_MAX = CRITERIA.length * MARK_MAX;
 export type Marks = readonly number[];
 
 export interface Score {
-  /** Payload digest of the reveal that the marks are for. */
+  /** What the marks are for: the payload digest of a reveal, under wbft the outcome of an answer. */
   readonly target: Digest;
   /** The marks; null declares that the model failed or replied with something else. */
   readonly marks: Marks | null;
@@ -101,11 +101,18 @@ export function scoreCall(attempt: Attempt, { target, answer, proof }: Candidate
   return { about: ["score", target], prompt: taskPrompt(attempt, SCORE, data, schema, "logic") };
 }
 
-/** The scores of a seat for the answers it had to mark. */
-export function scoresFrom(candidates: readonly Candidate[], answered: readonly Answered[]): Scores {
-  const scores = candidates.slice(0, limits.classesPerRound).map(({ target }): Score => {
-    const reply = answered.find(({ about }) => about[1] === target);
-    return { target, marks: reply === undefined ? null : marksFrom(reply.fields) };
+/**
+ * The scores of a seat for the answers it had to mark.
+ * @param nameOf what a score calls an answer
+ */
+export function scoresFrom(
+  candidates: readonly Candidate[],
+  answered: readonly Answered[],
+  nameOf: (candidate: Candidate) => Digest,
+): Scores {
+  const scores = candidates.slice(0, limits.classesPerRound).map((candidate): Score => {
+    const reply = answered.find(({ about }) => about[1] === candidate.target);
+    return { target: nameOf(candidate), marks: reply === undefined ? null : marksFrom(reply.fields) };
   });
   return { scores };
 }

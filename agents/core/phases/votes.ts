@@ -10,8 +10,8 @@ import { clipText } from "../request/text.ts";
 import { seatsOf } from "../seat/order.ts";
 import type { Attempt, Digest, Ppm, SeatIndex, Value } from "../types.ts";
 import type { Answered, Call } from "./phased-rules.ts";
-import { revealedIn, type Candidate } from "./proposals.ts";
-import { counted, type Closure, type Form, type RoundBook } from "./round-book.ts";
+import { revealIn, revealedIn, type Candidate } from "./proposals.ts";
+import { counted, said, type Closure, type Form, type RoundBook } from "./round-book.ts";
 import { isTier, tierOf } from "./tiers.ts";
 
 /**
@@ -153,14 +153,15 @@ function voteOn(book: RoundBook, answerClass: AnswerClass, votes: readonly Vote[
 
 /**
  * MB9: a vote is about the answer in the named reveal, whoever revealed it. A set holds at most two reveals of a seat, so the named one
- * may be missing: therefore the vote names the outcome, too. A vote that contradicts its reveal is about nothing.
+ * may be missing: therefore the vote names the outcome, too. A vote that contradicts its reveal is about nothing; but of a void slot seats
+ * may hold different pairs, so that nothing is judged by which two they are.
  */
 export function isAbout(
   book: RoundBook,
   { answer, members }: AnswerClass,
   { target, outcome }: Pick<Vote, "target" | "outcome">,
 ): boolean {
-  const named = revealedIn(book).find((one) => one.target === target);
+  const named = revealedIn(book).find((one) => one.target === target && said(book, revealIn(book), one.seat) !== null);
   if (named !== undefined && named.answer.outcome !== outcome) return false;
   if (members.some((member) => member.answer.outcome === outcome)) return true;
   return isSameAnswer(book.attempt.request.terms, answer, { outcome });

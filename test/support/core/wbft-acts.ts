@@ -1,3 +1,5 @@
+import { canonicalAnswer } from "../../../agents/core/request/answer.ts";
+import type { CanonicalAnswer } from "../../../agents/core/request/kinds.ts";
 import { canonicalOrder } from "../../../agents/core/seat/order.ts";
 import { commitForm, revealForm } from "../../../agents/core/phases/proposals.ts";
 import { wbft } from "../../../agents/core/protocols/wbft/index.ts";
@@ -30,6 +32,10 @@ export const attemptFor = (
 export const flat = (total: number): Marks =>
   [0, 1, 2, 3, 4].map((index) => Math.floor(total / 5) + (index < total % 5 ? 1 : 0));
 
+/** The outcome of an answer that is canonical. */
+const outcomeOfText = (attempt: Attempt, text: string): Digest =>
+  (canonicalAnswer(attempt.request, text) as CanonicalAnswer).outcome;
+
 export interface ViewActs {
   /** Whose answer the leader proposes; null = nothing, undefined = it is silent. */
   readonly lead: number | null | undefined;
@@ -42,8 +48,8 @@ export interface Acts {
   readonly answers: readonly (string | null)[];
   /** Total that a seat gives an answer; null = absent. */
   readonly scores?: (seat: number, answer: string) => number | null;
-  /** Seats that mark each answer a second time, by its last reveal. */
-  readonly twice?: readonly number[];
+  /** Seats that also mark an answer of their own choice, with the total that they give the first one. */
+  readonly more?: { readonly seats: readonly number[]; readonly answer: string };
   readonly views: readonly ViewActs[];
 }
 
@@ -54,8 +60,7 @@ export function weightsIn(attempt: Attempt, acts: Acts): readonly number[] {
   return weightsOf(book, weighedClasses(book));
 }
 
-/** All seats name the first reveal of each answer when they score. */
-export function build(attempt: Attempt, { answers, scores = () => 92, twice = [], views }: Acts): Tally {
+export function build(attempt: Attempt, { answers, scores = () => 92, more, views }: Acts): Tally {
   let tally: Tally = emptyTally;
   const reveals = new Map<number, Digest>();
   views.forEach((acts, view) => {
@@ -73,12 +78,12 @@ export function build(attempt: Attempt, { answers, scores = () => 92, twice = []
           return proposalBody(attempt, view, phase, seat, answers[seat] ?? null);
         case SCORE: {
           if (reveal !== null) answers.forEach((_, of) => reveals.set(of, said(revealForm.phase, of) as Digest));
-          const firsts = answers.flatMap((text, of) => (text !== null && answers.indexOf(text) === of ? [of] : []));
-          const lasts = firsts.map((of) => answers.lastIndexOf(answers[of] as string));
+          const texts = [...new Set(answers)].filter((text) => text !== null);
+          const marked = more?.seats.includes(seat) === true ? [...texts, more.answer] : texts;
           return {
-            scores: [...firsts, ...(twice.includes(seat) ? lasts : [])].map((of) => {
-              const total = scores(seat, answers[of] as string);
-              return { target: reveals.get(of) as Digest, marks: total === null ? null : flat(total) };
+            scores: marked.map((text) => {
+              const total = scores(seat, text);
+              return { target: outcomeOfText(attempt, text), marks: total === null ? null : flat(total) };
             }),
           };
         }

@@ -190,10 +190,13 @@ function explainAdversarial(book: RoundBook): readonly string[] {
   return final === null ? [`${drafted}; seat ${converger} concluded with no answer that counts`] : [];
 }
 
-/** PY7: null if the round has no draft at all. Later drafters can have seen one that does not count. */
+/**
+ * PY7: null if the round has no draft at all. Later drafters can have seen one that does not count. Of two messages of the drafter one can be a
+ * draft, whichever two of them this seat holds.
+ */
 function firstDraft(book: RoundBook): Blind | null {
-  const said = allVariants(book, draftForm, drafterOf(book.attempt, book.round));
-  if (said.every(({ body }) => body.proposal === null)) return null;
+  const drafts = allVariants(book, draftForm, drafterOf(book.attempt, book.round));
+  if (drafts.length < 2 && drafts.every(({ body }) => body.proposal === null)) return null;
   const draft = draftIn(book, "closed");
   return draft === null ? NOBODY_BLIND : { answers: [draft], overdue: [] };
 }

@@ -1,7 +1,7 @@
 import { outcomeFrom } from "../../phases/outcome.ts";
 import type { Blind } from "../../phases/pay.ts";
 import type { AssessedRound } from "../../phases/phased-rules.ts";
-import { blindIn, revealedIn } from "../../phases/proposals.ts";
+import { blindIn } from "../../phases/proposals.ts";
 import { shownAnswer } from "../../phases/reasons.ts";
 import { counted, equivocatorsIn, type RoundBook } from "../../phases/round-book.ts";
 import { voteForm } from "../../phases/votes.ts";
@@ -32,7 +32,8 @@ export function initialCarry({ committee }: RoundBook["attempt"]): CloCarry {
 export function assessCloRound(book: RoundBook, before: CloCarry): AssessedRound<CloCarry> {
   const { attempt } = book;
   const { winner, isTied } = evaluateRound(book, before.earlier);
-  const blind = before.blind ?? blindIn(book);
+  const own = blindIn(book);
+  const blind = before.blind ?? own;
   const equivocators = equivocatorsIn(book);
   const slashes = before.slashes.map((count, seat) => count + (equivocators.includes(seat as SeatIndex) ? 1 : 0));
   const tells = tellsSamples(attempt);
@@ -42,9 +43,9 @@ export function assessCloRound(book: RoundBook, before: CloCarry): AssessedRound
     answer: winner.class.answer,
     alike: winner.class.members.map(({ answer }) => answer.outcome),
   };
-  // CL10: what is shown late, or was committed to late, is an answer as well.
+  // CL10: what is shown late, or was committed to late, is an answer as well; what no commitment binds is none.
   const completed = tells
-    ? revealedIn(book).map(({ seat }) => seat)
+    ? [...own.answers, ...own.overdue.filter(({ late }) => late !== null)].map(({ seat }) => seat)
     : answersIn(book, "closed").flatMap(({ seat }) => (counted(book, voteForm, seat, "closed") === null ? [] : seat));
   return { carry, outcome: outcomeFrom(attempt, { winner: won, blind, slashes, completed }) };
 }

@@ -90,7 +90,7 @@ function say(view: SeatView<LeaderlessCarry>, phase: number): unknown {
     case answerBroadcast.ready.phase:
       return sayReady(book, answerBroadcast);
     case SCORE:
-      return scoresFrom(answersOf(book, "open"), view.answered(SCORE));
+      return scoresFrom(answersOf(book, "open"), view.answered(SCORE), ({ target }) => target);
     case scoreBroadcast.echo.phase:
       return sayEcho(book, scoreBroadcast);
     case scoreBroadcast.ready.phase:

@@ -26,7 +26,7 @@ import { weighedClasses, toScore, type WeighedClass } from "./weights.ts";
 const VIEW_FORMS: readonly AnyForm[] = [leadForm, prepareForm, finalForm, closeForm];
 
 /** Raised with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
-const VERSION = 21;
+const VERSION = 22;
 
 /** wbft (docs/spec/wbft.md): what a seat asks and says. `weights.ts` and `views.ts` are the rule book. A round is a view of the paper. */
 export const wbft = phased<WbftCarry>({
@@ -75,7 +75,11 @@ function say(view: SeatView<WbftCarry>, phase: number): unknown {
     case MATCH:
       return sayMatches(view);
     case SCORE:
-      return scoresFrom(toScore(weighedClasses(view.book, "open")), view.answered(SCORE));
+      return scoresFrom(
+        toScore(weighedClasses(view.book, "open")),
+        view.answered(SCORE),
+        ({ answer }) => answer.outcome,
+      );
     case LEAD:
       return { target: proposalOf(view) } satisfies Choice;
     case PREPARE:

@@ -3,7 +3,7 @@ import { type CanonicalAnswer } from "../../request/kinds.ts";
 import { answerClasses } from "../../phases/equivalence.ts";
 import { limits } from "../../limits.ts";
 import { canonicalRanks, seatsOf } from "../../seat/order.ts";
-import { candidatesOf, revealedIn, type Candidate } from "../../phases/proposals.ts";
+import { candidatesOf, type Candidate } from "../../phases/proposals.ts";
 import { faultTolerance, isMajority, isSupermajority } from "../../quorum.ts";
 import { counted, type RoundBook, type Closure } from "../../phases/round-book.ts";
 import { TOTAL_MAX, totalOf } from "../../phases/scores.ts";
@@ -60,21 +60,16 @@ export function qualitiesOf(book: RoundBook, classes: readonly WeighedClass[]): 
   });
 }
 
-/** The total that a seat gives a class: its one score for any reveal of that answer. Two scores cancel to 0, like an absent score. */
-function totalFor(book: RoundBook, answerClass: WeighedClass, seat: SeatIndex): number {
+/** The total that a seat gives a class: its one score for any answer of it. Two scores cancel to 0, like an absent score. */
+function totalFor(book: RoundBook, { answer, members }: WeighedClass, seat: SeatIndex): number {
+  const { terms } = book.attempt.request;
   const scores = counted(book, scoresForm, seat, "closed")?.body.scores ?? [];
-  const relevant = scores.filter(({ target }) => {
-    const named = revealedIn(book).find((one) => one.target === target);
-    return named !== undefined && holdsAnswer(book.attempt, answerClass, named.answer);
-  });
+  const relevant = scores.filter(
+    ({ target: outcome }) =>
+      members.some((member) => member.answer.outcome === outcome) || isSameAnswer(terms, answer, { outcome }),
+  );
   const marks = relevant.length === 1 ? relevant[0]?.marks : null;
   return marks ? totalOf(marks) : 0;
-}
-
-function holdsAnswer({ request }: Attempt, { answer, members }: WeighedClass, other: CanonicalAnswer): boolean {
-  return (
-    members.some((member) => member.answer.outcome === other.outcome) || isSameAnswer(request.terms, answer, other)
-  );
 }
 
 /**
