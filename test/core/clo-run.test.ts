@@ -66,6 +66,8 @@ describe("clo: over a committee", () => {
     assert.equal(new Set(again.map(({ prompt }) => prompt.small.user)).size, 1);
     assert.equal(taskOf((again[0] as (typeof again)[0]).prompt), "propose");
     assert.ok(again.every(({ prompt: { small, general } }) => small.isSampled === true && general.isSampled === true));
+    // An ask names the seed: were two of a seat the same, its samples would be.
+    assert.equal(new Set(again.map(({ seat, ask }) => `${seat} ${ask}`)).size, 24);
   });
 
   it("CL5: what the second round samples counts with what the first one did", () => {
@@ -78,6 +80,28 @@ describe("clo: over a committee", () => {
     ]);
     assert.equal(decisionOf(done).answer, "9");
     assert.equal(revealsOf(done).length, 2);
+  });
+
+  it("EQ3, CL10: texts that seats find alike are compared, counted and paid as one answer", () => {
+    const alike = (seat: string): SeatScript => {
+      const { answer } = giving(seat);
+      return {
+        answer: (call) => {
+          const same = !call.prompt.small.user.includes("never");
+          return taskOf(call.prompt) === "match" ? { fields: { verdict: same ? "same" : "different" } } : answer(call);
+        },
+      };
+    };
+    const seats = [alike("it is so"), alike("so it is"), alike("indeed it is so"), alike("never")];
+    const done = watched(clo, asking({ kind: "text" }), seats);
+    const decision = decisionOf(done);
+    assert.equal(decision.status, "decided");
+    // Each seat compares the six pairs.
+    assert.equal(done.asked.filter(({ prompt }) => taskOf(prompt) === "match").length, 24);
+    assert.deepEqual(
+      decision.shares.map((share) => share > 0),
+      [true, true, true, false],
+    );
   });
 
   it("CL2: of a text, and where the question names sources, no seat tells others, and what decides is counted", () => {
