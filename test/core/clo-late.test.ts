@@ -30,6 +30,8 @@ interface Spoken {
   readonly answer: string | null;
   /** True for a seat that commits to nothing, and reveals its answer all the same. */
   readonly isUnbound?: boolean;
+  /** True for a seat that commits to its answer, and reveals none. */
+  readonly isSilent?: boolean;
   /** Another answer that it reveals in the same slot. */
   readonly twin?: string;
   readonly late?: readonly ("commit" | "reveal" | "vote")[];
@@ -57,7 +59,9 @@ function spoken(tally: Tally, attempt: Attempt, round: number, seats: readonly S
   const tells = tellsSamples(attempt);
   const form = tells ? samplesForm : revealForm;
   const committed = say({ tally, attempt, round, digests: null }, commitForm, commitments);
-  const bodies = proposals.map((proposal) => ({ proposal: proposal && { ...proposal, salt: SALT } }));
+  const bodies = proposals.map((proposal, seat) => ({
+    proposal: proposal && seats[seat]?.isSilent !== true ? { ...proposal, salt: SALT } : null,
+  }));
   const revealed = say(committed, form, bodies, isIn("commit"));
   const twice = seats.reduce((all: Saying, { twin }, seat) => {
     if (twin === undefined) return all;
@@ -128,6 +132,7 @@ describe("clo: what came late, or is bound by nothing", () => {
     assert.deepEqual(shares({ ...A, late: ["commit"] }), paid);
     assert.deepEqual(shares({ ...A, late: ["commit", "reveal"] }), paid);
     assert.deepEqual(shares({ ...A, isUnbound: true }), unpaid);
+    assert.deepEqual(shares({ ...A, isSilent: true }), unpaid);
     assert.deepEqual(shares({ ...A, isUnbound: true, late: ["commit", "reveal"] }), unpaid);
   });
 
@@ -148,10 +153,11 @@ describe("clo: what came late, or is bound by nothing", () => {
     const plain = attemptWith([2, 2, 2, 2, 2, 2, 2]);
     const terms = { ...plain.request.terms, kind: "text", options: 0 } as const;
     const attempt = { ...plain, request: { ...plain.request, terms } };
-    const shares = (first: Spoken) => outcomeOf(attempt, [first, A, A, A, A, A, B])?.shares;
-    assert.deepEqual(shares(A), [240, 240, 240, 240, 240, 240, 0]);
+    const tie = [A, A, A, B, B, B, NONE];
+    const shares = (last: Spoken) => outcomeOf(attempt, tie, [last, A, A, A, A, A, A])?.shares;
+    assert.deepEqual(shares(A), [240, 240, 240, 0, 0, 0, 0]);
     for (const late of [["reveal"], ["vote"], ["commit"]] as const)
-      assert.deepEqual(shares({ ...A, late }), [0, 240, 240, 240, 240, 240, 0], late[0]);
+      assert.deepEqual(shares({ ...A, late }), [0, 240, 240, 0, 0, 0, 0], late[0]);
   });
 });
 
