@@ -164,6 +164,7 @@ async function connect(
       onEvidence: (evidence) => recorder.evidence(seat, evidence),
       onConflict: (conflict) => recorder.conflict(seat, conflict),
       onUnread: () => {},
+      onSilence: () => {},
     });
     if (!life.alive()) return [];
     mine.push(session);

@@ -24,6 +24,8 @@ export interface AgentFacts {
   readonly withheld: number;
   /** Answers of the model that were no answers of the question's kind. */
   readonly unread: number;
+  /** Times that seats of this agent were asked and said that they have no answer. */
+  readonly silences: number;
   /** Newest block whose events were handled, and when (Unix milliseconds); null before the first. */
   readonly chain: { readonly blockNumber: bigint; readonly atMs: number } | null;
 }

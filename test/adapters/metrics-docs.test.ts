@@ -20,6 +20,7 @@ const facts: AgentFacts = {
   relays: { committed: 0, already: 0, refused: 0 },
   withheld: 0,
   unread: 0,
+  silences: 0,
   chain: null,
 };
 const live: LiveFacts = { watchers: 2, sent: 30, refused: { busy: 4, address: 5, slow: 6 } };

@@ -176,6 +176,7 @@ describe("the server of metrics", () => {
         relays: { committed: 6, already: 7, refused: 8 },
         withheld: 9,
         unread: 6,
+        silences: 12,
         chain: { blockNumber: 10n, atMs: 11_500 },
       }));
       const response = await fetch(metrics.url);
@@ -195,6 +196,7 @@ describe("the server of metrics", () => {
         'conclave_agent_relays_total{outcome="refused"}': 8,
         conclave_agent_withheld_signatures_total: 9,
         conclave_agent_unread_answers_total: 6,
+        conclave_agent_missing_answers_total: 12,
         conclave_chain_block_number: 10,
         conclave_chain_followed_timestamp_seconds: 11.5,
       };

@@ -66,6 +66,7 @@ export async function openSeatOf(attempt: Attempt, seat: number, options: SeatOp
     onEvidence: () => {},
     onConflict: () => {},
     onUnread: () => {},
+    onSilence: () => {},
   };
   const session = await openSession(options.protocol ?? mbft, attempt, seat as SeatIndex, seatTiming, ports, nobody);
   return {

@@ -35,6 +35,11 @@ export function showAgent(facts: () => AgentFacts, registry: Registry): void {
     "Answers of the model that are no answers of the question's kind, as the log says in words: the seat abstains",
     () => facts().unread,
   );
+  total(
+    "conclave_agent_missing_answers_total",
+    "Times that a seat of this agent was asked and had no answer to tell, e.g. because the others went on before its model had ended; the log says why",
+    () => facts().silences,
+  );
   gauge("conclave_chain_block_number", "Newest block whose events were acted on", () =>
     Number(facts().chain?.blockNumber ?? 0n),
   );

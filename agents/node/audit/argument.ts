@@ -64,9 +64,10 @@ export function argumentOf({
     const answer = answerIn(body);
     return answer === null ? [] : [{ ...place(at), phase: messages[at]?.rendering?.name ?? "", ...answer }];
   });
-  const silences = bodies.flatMap(({ proposal, why }, at) =>
-    proposal === null && typeof why === "string" ? [{ ...place(at), why }] : [],
-  );
+  const silences = bodies.flatMap((body, at) => {
+    const why = silenceIn(body);
+    return why === null ? [] : [{ ...place(at), why }];
+  });
   const about = (target: Value | undefined): Answer | null => {
     const digest = asDigest(target);
     const found = digest === null ? undefined : byPayload.get(digest);
@@ -95,6 +96,12 @@ export function argumentOf({
 function bodyOf(body: PayloadMap): PayloadMap {
   const { record } = body;
   return isPayloadMap(record) && isPayloadMap(record["body"]) ? record["body"] : body;
+}
+
+/** PH14: why a seat that was asked says that it has no answer; null if the message says no such thing. */
+export function silenceIn(body: PayloadMap): string | null {
+  const { proposal, why } = bodyOf(body);
+  return proposal === null && typeof why === "string" ? why : null;
 }
 
 function answerIn({ proposal }: PayloadMap): Pick<Answer, "text" | "proof" | "confidence" | "quotations"> | null {

@@ -46,7 +46,7 @@ export interface DutyOptions {
   readonly tokensPerRequest: number;
   readonly ingress: Ingress;
   /** Receives what the session at the place finds. */
-  readonly eventsOf: (place: SeatPlace) => Omit<SessionEvents, "onUnread">;
+  readonly eventsOf: (place: SeatPlace) => Omit<SessionEvents, "onUnread" | "onSilence">;
   /** Runs with all attempts in which this agent sits whenever it is about to take a seat, and when it has left one. */
   readonly onSeats: (attempts: readonly Attempt[]) => void;
   readonly lifetime: AbortSignal;
@@ -72,6 +72,8 @@ export class Duties {
   private withheldBefore = 0;
   /** Answers of the model that were no answers of the question's kind. */
   private unread = 0;
+  /** Times that seats were asked and said that they have no answer. */
+  private silences = 0;
 
   constructor(ports: DutyPorts, options: DutyOptions) {
     this.ports = ports;
@@ -160,13 +162,14 @@ export class Duties {
     }));
   }
 
-  facts(): Pick<AgentFacts, "seats" | "silentSeats" | "attempts" | "withheld" | "unread"> {
+  facts(): Pick<AgentFacts, "seats" | "silentSeats" | "attempts" | "withheld" | "unread" | "silences"> {
     const sessions = this.sessions();
     return {
       seats: sessions.length,
       silentSeats: sessions.filter((session) => session.silent() !== null).length,
       attempts: { ...this.attempts },
       unread: this.unread,
+      silences: this.silences,
       withheld: sessions.reduce((sum, session) => sum + (session.withheld()?.times ?? 0), this.withheldBefore),
     };
   }
@@ -204,7 +207,7 @@ export class Duties {
       const budget = this.budgets.get(requestId) ?? createRequestBudget(tokensPerRequest);
       this.budgets.set(requestId, budget);
       const ports = { ...this.ports, journal, budget };
-      const events = { ...eventsOf(place), onUnread: () => void this.unread++ };
+      const events = { ...eventsOf(place), onUnread: () => void this.unread++, onSilence: () => void this.silences++ };
       // A seat speaks as it opens, and what it says waits for its connections.
       this.tellSeats(attempt);
       const session = await openSession(protocol, attempt, seat, timing, ports, events);

@@ -2,8 +2,9 @@ import { messageOf } from "../../core/errors.ts";
 import { readingBlock } from "../../core/sources/reading.ts";
 import type { Reading } from "../../core/sources/snapshot.ts";
 import { parseSource } from "../../core/sources/source.ts";
-import type { Effect, Protocol } from "../../core/protocol.ts";
+import type { Effect, PayloadMap, Protocol } from "../../core/protocol.ts";
 import type { Attempt, DecisionStatus, Message } from "../../core/types.ts";
+import { silenceIn } from "../audit/argument.ts";
 import { ask } from "./asking.ts";
 import { timeLimit, tagOf, logFailure, type EffectHost, type Withheld } from "./host.ts";
 import { createLoader, type Loader } from "./loader.ts";
@@ -48,6 +49,7 @@ export class Effects {
         this.background(ask(this.host, effect));
         return;
       case "send":
+        this.reportSilence(effect.payload);
         if (effect.decision === undefined) this.signing.say(effect);
         else this.background(this.signing.sign(effect, effect.decision.transcript));
         return;
@@ -83,6 +85,15 @@ export class Effects {
 
   keepBlock(message: Message): void {
     this.signing.keepBlock(message);
+  }
+
+  /** Says in this agent's own log what the transcript will say to everybody. */
+  private reportSilence(payload: PayloadMap): void {
+    const why = silenceIn(payload);
+    if (why === null) return;
+    const { context, events, ports } = this.host;
+    events.onSilence();
+    ports.log.warn({ ...tagOf(context), why }, "this seat tells the others that it has no answer");
   }
 
   private arm(timer: string, afterMs: number): void {

@@ -34,6 +34,8 @@ export interface SessionEvents {
   readonly onConflict: (conflict: DecisionConflict) => void;
   /** The model's answer is no answer of the question's kind. */
   readonly onUnread: () => void;
+  /** The seat was asked, and tells the others that it has no answer. */
+  readonly onSilence: () => void;
 }
 
 /** AV6: how often a seat did not sign a decision because its store did not hold the transcript, and what failed last. */

@@ -139,6 +139,7 @@ async function decide(repetition: number): Promise<void> {
     onEvidence() {},
     onConflict() {},
     onUnread() {},
+    onSilence() {},
   });
   current = [session];
   ingress.opened(session);
