@@ -113,11 +113,16 @@ export class Drive<Carry> {
     };
   }
 
-  /** PH5: a phase closes when all its speakers have spoken, a grace after more than 2/3 of them have, or at its time-out. */
+  /**
+   * PH5: a phase closes when all its speakers have spoken, a grace after more than 2/3 of them have, or at its time-out; at a seat that
+   * still waits for its model also when others end the round, where it would else be absent.
+   */
   private advance(state: PhasedState, context: SeatContext, tally: Tally): Step<PhasedState> {
     const { phase } = this.formAt(context, state);
     if (state.closed !== null && comparePositions(state.closed, { round: state.round, phase }) >= 0)
       return this.nextRound(state, context, tally);
+    const isLeft = !state.said && this.patience.othersEnd(state, context.attempt, tally);
+    if (isLeft) return this.closePhase(state, context, tally);
     const heard = this.patience.heard(state, context, tally);
     if (!state.said || heard === "few") return { state, effects: [] };
     if (heard === "all") return this.closePhase(state, context, tally);

@@ -79,8 +79,13 @@ export class Patience {
   othersSpeakIn(attempt: Attempt, tally: Tally, round: number): boolean {
     if (round >= this.assessor.rounds(attempt)) return false;
     const [first] = this.assessor.plan(attempt, round).forms as readonly [AnyForm];
-    const seats = attempt.committee.length;
-    return holdsHonest(filledIn(roundSlots(tally, round), first.phase, seats), seats);
+    return hasHonest(attempt, tally, round, first);
+  }
+
+  /** True if more than 1/3 of the seats, hence an honest one, speak in a round's last phase, which is another one than this. */
+  othersEnd({ round, index }: Waiting, attempt: Attempt, tally: Tally): boolean {
+    const { forms } = this.assessor.plan(attempt, round);
+    return index + 1 < forms.length && hasHonest(attempt, tally, round, forms.at(-1) as AnyForm);
   }
 
   /**
@@ -110,4 +115,8 @@ export class Patience {
   private formAt(attempt: Attempt, { round, index }: Waiting): AnyForm {
     return this.assessor.plan(attempt, round).forms[index] as AnyForm;
   }
+}
+
+function hasHonest({ committee }: Attempt, tally: Tally, round: number, { phase }: AnyForm): boolean {
+  return holdsHonest(filledIn(roundSlots(tally, round), phase, committee.length), committee.length);
 }
