@@ -1,12 +1,16 @@
-import { faultTolerance, quorumOf } from "../../agents/core/quorum.ts";
+import { faultTolerance, isMajority, quorumOf } from "../../agents/core/quorum.ts";
+import type { Message, Value } from "../../agents/core/types.ts";
 import { agrees } from "../plan.ts";
-import type { Trace } from "../trace.ts";
-import { fieldsOf } from "./raw.ts";
-import { firstCertificate, transcribed } from "./transcript.ts";
+import { slotOf, type Trace } from "../trace.ts";
+import { digestIn, fieldsOf } from "./raw.ts";
+import { firstCertificate, openingOf, transcribed } from "./transcript.ts";
+
+const [COMMIT, REVEAL, CLOSE] = [1, 2, 200];
 
 /**
  * SI14: where seats of clo sample again, f + 1 of them gave the decided answer in some round, at high assurance more than 2/3 (CL7), by the raw
- * messages of the certified transcript.
+ * messages of the certified transcript. An answer is given if it opens its seat's commitment (PH1), both in slots that are not void, and
+ * more than half of the seats list each in the next phase (PH4).
  */
 export function checkClo(trace: Trace): readonly string[] {
   const { attempt, protocol, sources } = trace;
@@ -17,7 +21,7 @@ export function checkClo(trace: Trace): readonly string[] {
   if (decision?.status !== "decided" || messages === null) return [];
   const seats = attempt.committee.length;
   const givers = new Set(
-    messages.flatMap(({ header, payload }) => {
+    givenIn(trace, messages).flatMap(({ header, payload }) => {
       const { answer } = fieldsOf(fieldsOf(payload)["proposal"]);
       return typeof answer === "string" && agrees(terms, answer, decision.answer) ? [header.seat] : [];
     }),
@@ -26,4 +30,35 @@ export function checkClo(trace: Trace): readonly string[] {
   return givers.size >= needed
     ? []
     : [`${givers.size} seats gave ${JSON.stringify(decision.answer)}, ${needed} needed`];
+}
+
+/** The reveals that count. */
+function givenIn(trace: Trace, messages: readonly Message[]): readonly Message[] {
+  const bySlot = Map.groupBy(messages, (message) => slotOf(message));
+  const valid = messages.filter((message) => bySlot.get(slotOf(message))?.length === 1);
+  /** What seats say in a phase that counts, as most seats list it in the next one. */
+  const heard = (phase: number, next: number): readonly Message[] =>
+    valid.filter(({ header }) => {
+      const { seat, round, payloadDigest } = header;
+      const listing = valid.filter(
+        (one) =>
+          one.header.phase === next &&
+          one.header.round === round &&
+          digestIn(firstList(one.payload)[seat]) === payloadDigest,
+      );
+      return header.phase === phase && isMajority(listing.length, trace.attempt.committee.length);
+    });
+  const commits = heard(COMMIT, REVEAL);
+  return heard(REVEAL, CLOSE).filter(({ header, payload }) => {
+    const { seat, round } = header;
+    const commit = commits.find((one) => one.header.seat === seat && one.header.round === round);
+    const opening = openingOf(trace, header, round, fieldsOf(fieldsOf(payload)["proposal"]));
+    return commit !== undefined && digestIn(fieldsOf(commit.payload)["commitment"]) === opening;
+  });
+}
+
+/** PH3: what the sender held of the phase before. */
+function firstList(payload: Value): readonly Value[] {
+  const { seen } = fieldsOf(payload);
+  return ((seen as readonly (readonly Value[])[] | undefined) ?? [])[0] ?? [];
 }
