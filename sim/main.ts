@@ -41,6 +41,7 @@ Names after "struck:" and in "counts", each with the number of times that it hap
   false reading, deaf         GATHER messages that name what their seat never read; CLOSE messages that deny what it heard
   false citation, changed citation    answers that cite what nobody read, or misquote; answers shown with another citation than committed to
   free claim                  events of a hashgraph seat that claims to be done, or all its events at once
+  three payloads, misnamed    three payloads for a slot, two of them to each peer; messages that name some of these as others'
 `;
 
 interface Flags extends SimFlags {

@@ -13,7 +13,7 @@ export const protocolMutants: readonly Mutant[] = [
     find: "const opens = commit.body.commitment === openingOf(book, seat, reveal.body.proposal);",
     replace: "const opens = openingOf(book, seat, reveal.body.proposal).length > 0;",
     sim: "--protocol mbft --n 4 --byzantine 1 --byzantine-kinds equivocating",
-    seed: 277,
+    seed: 394,
     expect: ["mbft"],
   },
   {
@@ -34,6 +34,16 @@ export const protocolMutants: readonly Mutant[] = [
       '...seatsOf(attempt).flatMap((seat) => votes.some((one) => one.seat === seat && one.vote.verdict === "reject") || answerClass.members.some((one) => one.seat === seat) ? [] : { seat, tier: 900_000 as Ppm })',
     sim: "--protocol mbft --n 4 --byzantine 1 --byzantine-kinds lying,sacrificial-vetoer,twin",
     expect: ["validity"],
+  },
+  {
+    id: "MB9-V",
+    bug: "a vote that contradicts a reveal of a void slot is dropped, by those seats alone that hold this reveal",
+    file: "agents/core/phases/votes.ts",
+    find: "  const named = revealedIn(book).find((one) => one.target === target && said(book, revealIn(book), one.seat) !== null);",
+    replace: "  const named = revealedIn(book).find((one) => one.target === target);",
+    sim: "--protocol mbft --n 4 --byzantine 1 --byzantine-kinds equivocating --faults none --error-ppm 400000",
+    seed: 159,
+    expect: ["termination"],
   },
   {
     id: "MB11-upheld",

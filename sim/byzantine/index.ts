@@ -14,6 +14,7 @@ import { replaying } from "./replay.ts";
 import { scheduled } from "./scheduled.ts";
 import { silent } from "./silent.ts";
 import { split } from "./split.ts";
+import { threefold } from "./threefold.ts";
 
 /**
  * Returns the ports of a Byzantine seat: bent ones around the real runtime. Two sets of ports make two runtimes under
@@ -34,7 +35,7 @@ export async function misbehave(
     case "silent":
       return [behind(silent, ports, culprit)];
     case "equivocating":
-      return [behind(equivocating, ports, culprit)];
+      return [behind(culprit.random.fork("third").chance(400_000) ? threefold : equivocating, ports, culprit)];
     case "double-voter":
       return [behind(doubleVoting, ports, culprit)];
     case "late-revealer":
