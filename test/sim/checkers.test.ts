@@ -412,33 +412,6 @@ describe("checkers", () => {
     assertIncludes(taught(fewer), `seat ${seat} is paid, and did not agree`);
   });
 
-  it("SI14 clo: counts only answers that open a commitment and were listed in time", async () => {
-    const options = { protocol: "clo", n: 4, byzantine: 0, faults: [], byzantineKinds: [], kind: "number" as const };
-    const world = await runWorld(createPlan({ ...options, errorPpm: 0, sources: [] }, 4));
-    const of = (phase: number, ...seats: readonly number[]) =>
-      seats.map((seat) => world.messages.get(`${phase}.0.${seat}`)![0]!);
-    assert.equal(says("clo", world), "");
-    assert.equal(says("clo", without(world, ...of(1, 0, 1))), "");
-    assertIncludes(says("clo", without(world, ...of(1, 0, 1, 2))), "1 seats gave");
-    assertIncludes(says("clo", without(world, ...of(200, 0, 1))), "0 seats gave");
-    // A second message in the place of a CLOSE that is not needed.
-    const [commit, close] = [of(1, 0)[0]!, of(200, 3)[0]!];
-    const payload = { commitment: null };
-    const header: Header = { ...commit.header, payloadDigest: digestOf(payload) };
-    const second = { header, payload, signature: simSigner(0).sign(messageDigest(world.attempt, header)) };
-    const isClose = (bytes: Uint8Array) => Buffer.from(bytes).includes(Buffer.from(hexToBytes(close.signature)));
-    const lone = without(world, ...of(1, 1, 2));
-    assert.equal(says("clo", lone), "");
-    const voided: Trace = {
-      ...lone,
-      block: (digest) => {
-        const bytes = lone.block(digest);
-        return bytes !== null && isClose(bytes) ? encodeMessage(second) : bytes;
-      },
-    };
-    assertIncludes(says("clo", voided), "1 seats gave");
-  });
-
   it("SI4 no honest slash: every fall of an honest seat counts, unless a crash kept its answer from the others", () => {
     const { seat } = honest(good);
     const reveal = good.messages.get(`2.0.${seat}`)![0]!;
