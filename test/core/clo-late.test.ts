@@ -183,6 +183,6 @@ describe("clo: ties and classes", () => {
     const attempt = { ...plain, request: { ...plain.request, terms } };
     const acts = [{ answer: "10", others: ["11"] }, ask("11"), ask("50"), ask("90")];
     const lines = clo.explain?.(attempt, addRound(emptyTally, attempt, 0, acts)) ?? [];
-    assert.match(String(lines), /answered by 2 seats, 3 needed; samples count 15,/);
+    assert.match(String(lines), /answered by 2 of 4 seats, 3 needed; samples count 15,/);
   });
 });

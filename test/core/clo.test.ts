@@ -323,22 +323,33 @@ describe("clo", () => {
       return clo.explain?.(asked, tally)?.filter((line) => /^'[BC]'/.test(line));
     };
     assert.deepEqual(linesOf(attempt, 1), [
-      "'C': answered by 1 seats, 3 needed; samples count 12",
-      "'B': answered by 1 seats, 3 needed; samples count 6",
+      "'C': answered by 1 of 4 seats, 3 needed; samples count 12",
+      "'B': answered by 1 of 4 seats, 3 needed; samples count 6",
     ]);
     assert.deepEqual(linesOf(attempt, 2), [
-      "'C': answered by 1 seats, 2 needed; samples count 18",
-      "'B': answered by 1 seats, 2 needed; samples count 9",
+      "'C': answered by 1 of 4 seats, 2 needed; samples count 18",
+      "'B': answered by 1 of 4 seats, 2 needed; samples count 9",
     ]);
     assert.equal(
       linesOf(attemptWith([1, 2, 1, 1], "high"), 2)?.[0],
-      "'C': answered by 1 seats, 3 needed; samples count 18",
+      "'C': answered by 1 of 4 seats, 3 needed; samples count 18",
     );
+    const four = [ask("A"), ask("A"), ask("A"), torn("B", ["C"])];
+    for (const asked of [attempt, textsOnly(attempt)])
+      assert.deepEqual(
+        clo
+          .explain?.(
+            asked,
+            addRound(emptyTally, asked, 0, asked === attempt ? four : four.map(({ answer }) => ask(answer))),
+          )
+          .slice(0, 2),
+        ["'A': answered by 3 of 4 seats, more than 2/3: that decides", "'B': answered by 1 of 4 seats"],
+      );
     const texts = [ask("A", { 1: "accept" }), ask("B"), ask("C"), ask("D")];
     const tally = addRound(emptyTally, textsOnly(attempt), 0, texts);
     assert.equal(
       clo.explain?.(textsOnly(attempt), tally)?.find((line) => line.startsWith("'B'")),
-      "'B': answered by 1 and accepted by 1 seats, 2 needed; samples count 9, with verdicts 12",
+      "'B': answered by 1 and accepted by 1 of 4 seats, 2 needed; samples count 9, with verdicts 12",
     );
   });
 

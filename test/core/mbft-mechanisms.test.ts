@@ -8,10 +8,12 @@ import { faultTolerance, isSupermajority } from "../../agents/core/quorum.ts";
 import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import { mbftConfig } from "../../agents/core/protocols/mbft/config.ts";
-import { leaderOrder } from "../../agents/core/protocols/mbft/rules.ts";
-import { revealForm, type Candidate } from "../../agents/core/phases/proposals.ts";
-import { withSeen } from "../../agents/core/phases/round-book.ts";
-import { emptyTally, type Tally } from "../../agents/core/seat/tally.ts";
+import { judgeForm } from "../../agents/core/protocols/mbft/payloads.ts";
+import { evaluateRound, leaderOrder } from "../../agents/core/protocols/mbft/rules.ts";
+import { candidatesOf, commitForm, revealForm, type Candidate } from "../../agents/core/phases/proposals.ts";
+import { withSeen, type RoundBook } from "../../agents/core/phases/round-book.ts";
+import { voteForm } from "../../agents/core/phases/votes.ts";
+import { emptyTally, roundSlots, type Tally } from "../../agents/core/seat/tally.ts";
 import type { Attempt, Outcome, Ppm, SeatIndex } from "../../agents/core/types.ts";
 import { addRound, attemptFor, type SeatActs } from "../support/message-set.ts";
 import { assertAbove, assertAtLeast, assertAtMost, assertFields } from "../support/assertions.ts";
@@ -31,10 +33,13 @@ function concluded(attempt: Attempt, acts: readonly SeatActs[], rounds = 1): Out
   return conclusion.kind === "final" ? conclusion.outcome : null;
 }
 
-/** The weight of the only answer of a round, as it is told (PH14). */
+/** The weight of the heaviest answer of the first round, in seats that are certain. */
 function weightOf(attempt: Attempt, acts: readonly SeatActs[]): number {
-  const lines = mbft.explain?.(attempt, tallyOf(attempt, acts)) ?? [];
-  return Number(lines.join("\n").match(/: weight (-?[\d.]+) of/)?.[1]);
+  const plan = { forms: [commitForm, revealForm, voteForm, judgeForm], partial: new Set<number>() };
+  const book: RoundBook = { attempt, round: 0, plan, slots: roundSlots(tallyOf(attempt, acts), 0) };
+  const reputations = attempt.committee.map(({ reputation }) => reputation);
+  const { classes } = evaluateRound(book, mbftConfig(attempt), reputations, candidatesOf(book, "closed"));
+  return Number(classes[0]?.sum) / 1e12;
 }
 
 const unanimous = (n: number, tier = HIGH): readonly SeatActs[] =>

@@ -10,6 +10,7 @@ import { clipText } from "../request/text.ts";
 import { seatsOf } from "../seat/order.ts";
 import type { Attempt, Digest, Ppm, SeatIndex, Value } from "../types.ts";
 import type { Answered, Call } from "./phased-rules.ts";
+import { shownAnswer } from "./reasons.ts";
 import { revealIn, revealedIn, type Candidate } from "./proposals.ts";
 import { counted, said, type Closure, type Form, type RoundBook } from "./round-book.ts";
 import { isTier, tierOf } from "./tiers.ts";
@@ -82,6 +83,16 @@ export function countedClass<One extends AnswerClass>({ committee }: Attempt, cl
   return classes.find(({ members }) => isSupermajority(members.length, committee.length)) ?? null;
 }
 
+/** PH14: in words how many seats gave each answer, where the count decides; null where it does not. */
+export function explainCount(attempt: Attempt, classes: readonly AnswerClass[]): readonly string[] | null {
+  const winner = countedClass(attempt, classes);
+  if (winner === null) return null;
+  return classes.map((one) => {
+    const seats = `${shownAnswer(one.answer.text)}: answered by ${one.members.length} of ${attempt.committee.length} seats`;
+    return one === winner ? `${seats}, more than 2/3: that decides` : seats;
+  });
+}
+
 /** The calls that verify each class but the own one, all at once; none where the count decides (MB20). */
 export function verifyCalls(attempt: Attempt, self: SeatIndex, classes: readonly AnswerClass[]): readonly Call[] {
   if (countedClass(attempt, classes) !== null) return [];
@@ -133,11 +144,11 @@ export function votesOn<One extends AnswerClass>(
 ): readonly SeatVote<One>[] {
   if (countedClass(book.attempt, classes) !== null) return [];
   return seatsOf(book.attempt).flatMap((seat) => {
-    const said = votesOf(book, seat, closure);
+    const given = votesOf(book, seat, closure);
     const votes = classes
       .filter(({ members }) => !members.some((member) => member.seat === seat))
       .flatMap((one): readonly SeatVote<One>[] => {
-        const vote = voteOn(book, one, said);
+        const vote = voteOn(book, one, given);
         return vote === null ? [] : [{ seat, class: one, vote }];
       });
     const rejections = votes.filter(({ vote }) => vote.verdict === "reject");

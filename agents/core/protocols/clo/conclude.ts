@@ -4,10 +4,10 @@ import type { AssessedRound } from "../../phases/phased-rules.ts";
 import { blindIn } from "../../phases/proposals.ts";
 import { shownAnswer } from "../../phases/reasons.ts";
 import { counted, equivocatorsIn, type RoundBook } from "../../phases/round-book.ts";
-import { voteForm } from "../../phases/votes.ts";
+import { explainCount, voteForm } from "../../phases/votes.ts";
 import { quorumOf } from "../../quorum.ts";
 import type { Attempt, SeatIndex } from "../../types.ts";
-import { answersIn, evaluateRound, supportersNeeded, tellsSamples, type CountedAnswer } from "./rules.ts";
+import { answersIn, classesOf, evaluateRound, supportersNeeded, tellsSamples, type CountedAnswer } from "./rules.ts";
 
 /** CL1: the largest number of rounds. */
 export function roundsOf(attempt: Attempt): number {
@@ -53,12 +53,15 @@ export function assessCloRound(book: RoundBook, before: CloCarry): AssessedRound
 /** PH14: each answer that counts, with its seats and its score, and what is needed. */
 export function explainClo(book: RoundBook, { earlier }: CloCarry): readonly string[] {
   const { attempt } = book;
+  const byCount = explainCount(attempt, classesOf(book, "closed"));
+  if (byCount !== null) return byCount;
   const isTold = tellsSamples(attempt);
+  const of = `of ${attempt.committee.length} seats`;
   const needed = isTold && book.round === 0 ? quorumOf(attempt.committee.length) : supportersNeeded(attempt);
   return evaluateRound(book, earlier).classes.map(({ class: one, acceptors, supporters, score }) => {
     const answer = shownAnswer(one.answer.text);
-    if (isTold) return `${answer}: answered by ${supporters} seats, ${needed} needed; samples count ${score}`;
-    const seats = `answered by ${one.members.length} and accepted by ${acceptors.length} seats, ${needed} needed`;
+    if (isTold) return `${answer}: answered by ${supporters} ${of}, ${needed} needed; samples count ${score}`;
+    const seats = `answered by ${one.members.length} and accepted by ${acceptors.length} ${of}, ${needed} needed`;
     return `${answer}: ${seats}; samples count ${one.weight}, with verdicts ${score}`;
   });
 }

@@ -4,6 +4,7 @@ import type { AssessedRound } from "../../phases/phased-rules.ts";
 import type { Blind } from "../../phases/pay.ts";
 import { blindIn, candidatesOf } from "../../phases/proposals.ts";
 import type { RoundBook } from "../../phases/round-book.ts";
+import { explainCount } from "../../phases/votes.ts";
 import type { Attempt, Ppm } from "../../types.ts";
 import { mbftConfig } from "./config.ts";
 import { applySlashes, evaluateRound, type RoundResult } from "./rules.ts";
@@ -55,13 +56,17 @@ export function explainMbft(book: RoundBook, { reputations }: MbftCarry): readon
   const config = mbftConfig(attempt);
   const { committee, request } = attempt;
   const needed = request.terms.assurance === "high" ? "more than 2/3" : "more than 1/2";
-  return evaluateRound(book, config, reputations, candidatesOf(book, "closed")).classes.map(
-    ({ class: one, sum, supporters, isVetoed }) => {
-      const weight = `weight ${weightText(sum)} of ${weightText(config.theta)} needed`;
-      const seats = `accepted by ${supporters.length} of ${committee.length} seats, ${needed} needed`;
-      return `${shownAnswer(one.answer.text)}: ${weight}; ${seats}${isVetoed ? "; vetoed by an upheld counter-proof" : ""}`;
-    },
+  const { classes } = evaluateRound(book, config, reputations, candidatesOf(book, "closed"));
+  const byCount = explainCount(
+    attempt,
+    classes.map((one) => one.class),
   );
+  if (byCount !== null) return byCount;
+  return classes.map(({ class: one, sum, supporters, isVetoed }) => {
+    const weight = `weight ${weightText(sum)} of ${weightText(config.theta)} needed`;
+    const seats = `accepted by ${supporters.length} of ${committee.length} seats, ${needed} needed`;
+    return `${shownAnswer(one.answer.text)}: ${weight}; ${seats}${isVetoed ? "; vetoed by an upheld counter-proof" : ""}`;
+  });
 }
 
 /** A weight in units of a seat of full reputation that is certain, to two decimals, rounded down. */
