@@ -14,6 +14,10 @@ describe("a request whose agents all state one model", () => {
 
   it("is not, if two models can be drawn, or fewer than two agents", () => {
     assert.equal(sharedModel([agent("m@1"), agent("m@2")]), null);
+    const others = (count: number) => Array.from({ length: count }, (_, at) => agent(`other@${at}`));
+    const same = [agent("m@1"), agent("m@1"), agent("m@1"), agent("m@1")];
+    assert.match(String(sharedModel([...others(1), ...same])), /^4 of 5 agents .* model m@1:/);
+    assert.equal(sharedModel([...others(2), ...same]), null);
     assert.equal(sharedModel([agent("m@1"), agent("m@1", false)]), null);
     assert.equal(sharedModel([]), null);
   });

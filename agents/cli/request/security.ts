@@ -1,5 +1,5 @@
 // What a request secures (docs/spec/security.md).
-import { quorumOf } from "../../core/quorum.ts";
+import { isSupermajority, quorumOf } from "../../core/quorum.ts";
 import type { Ppm, Terms } from "../../core/types.ts";
 import type { AgentRecord } from "../../ports/chain.ts";
 import { formatAmount, type Unit } from "../shared/arguments.ts";
@@ -111,13 +111,17 @@ function concentrationText({ operators, models }: NonNullable<Security["concentr
   return `${part(operators, "operators")}, ${part(models, "declared models")}; nothing proves that two of them are not one`;
 }
 
-/** Says that all agents that are or will be drawn state one model, whose errors they share; null if they do not. */
+/**
+ * Says that more than 2/3 of the agents that are or will be drawn state one model, whose errors they share: a committee can then decide by it
+ * alone. Null if they do not.
+ */
 export function sharedModel(agents: readonly Pick<AgentRecord, "active" | "asleep" | "model">[]): string | null {
   const awake = agents.filter(({ active, asleep }) => active && !asleep);
-  const models = new Set(awake.map(({ model }) => model));
-  const [model = ""] = models;
-  if (models.size !== 1 || awake.length < 2) return null;
-  return `all ${awake.length} agents that are active and awake state the model ${printable(model)}: they err alike, and their agreement says little`;
+  const [largest] = [...Map.groupBy(awake, ({ model }) => model)].toSorted(([, a], [, b]) => b.length - a.length);
+  const [model, { length: count }] = largest ?? ["", []];
+  if (count < 2 || !isSupermajority(count, awake.length)) return null;
+  const who = count === awake.length ? `all ${count}` : `${count} of ${awake.length}`;
+  return `${who} agents that are active and awake state the model ${printable(model)}: they err alike, and their agreement says little`;
 }
 
 /** The names under which the models of this repository's models/ are registered. */
