@@ -42,14 +42,21 @@ interface Case {
   readonly list?: ListHandler;
   readonly handler?: Handler;
   readonly more?: object;
+  readonly graceMs?: number;
 }
 
 /** The doctor's finding about a model on a server that behaves like this, and how often it asked the server. */
-async function examined({ provider = "openai", list, handler = answers, more = {} }: Case): Promise<[Check, number]> {
+async function examined({
+  provider = "openai",
+  list,
+  handler = answers,
+  more = {},
+  graceMs = 5_000,
+}: Case): Promise<[Check, number]> {
   const { url, seen, close } = await startOpenAiServer(handler, list);
   try {
     const config = { kind: "openai", provider, url, model: "test-model", apiKeyEnv: "KEY", ...more };
-    const [found, ...others] = await examineModel(modelConfigSchema.parse(config), host);
+    const [found, ...others] = await examineModel(modelConfigSchema.parse(config), graceMs, host);
     assert.ok(found !== undefined && others.length === 0);
     assert.equal(found.name, "model");
     assert.equal(found.way === undefined, found.level === "ok", JSON.stringify(found));
@@ -92,6 +99,19 @@ const findings: readonly (readonly [
     "ok",
     /answers by a JSON schema/,
     /^$/,
+    1,
+  ],
+  [
+    "is slower than others wait",
+    {
+      graceMs: 100,
+      handler: (...call) => {
+        setTimeout(() => void answers(...call), 200);
+      },
+    },
+    "warn",
+    /answers by a JSON schema and .*; one short question took it .* they wait 0\.1 s more \(timing\.graceMs\)$/,
+    /^lower model\.thinkingTokens, or take a quicker server: /,
     1,
   ],
   [
@@ -238,7 +258,7 @@ describe("conclave doctor: a model on a server", () => {
       { url, model: "test-model", apiKeyEnv: "ABSENT" },
     ];
     const config = modelConfigSchema.parse({ kind: "openai", url, model: "test-model", fallbacks });
-    const [first, second, third] = await examineModel(config, host);
+    const [first, second, third] = await examineModel(config, 5_000, host);
     await close();
     assert.deepEqual([first?.name, first?.level], ["model", "ok"]);
     assert.deepEqual([second?.name, second?.level], ["model.fallbacks.0", "fail"]);
@@ -256,6 +276,7 @@ describe("conclave doctor: a key in a file", () => {
     await chmod(apiKeyFile, mode);
     const [, file] = await examineModel(
       modelConfigSchema.parse({ kind: "openai", url, model: "test-model", apiKeyFile }),
+      5_000,
       host,
     );
     await close();
@@ -273,7 +294,11 @@ describe("conclave doctor: a key in a file", () => {
 
 describe("conclave doctor: a model in a file", () => {
   const file = async (path: string, more: object = {}): Promise<Check> => {
-    const [found] = await examineModel(modelConfigSchema.parse({ kind: "llama", path, gpu: false, ...more }), host);
+    const [found] = await examineModel(
+      modelConfigSchema.parse({ kind: "llama", path, gpu: false, ...more }),
+      5_000,
+      host,
+    );
     assert.ok(found !== undefined);
     return found;
   };

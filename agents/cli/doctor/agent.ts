@@ -45,7 +45,7 @@ export async function examineAgent(
     await examineLive(config),
     await examineContent(config, host),
     ...(await examineSources(config, host)),
-    ...(await examineModel(config.model, host)),
+    ...(await examineModel(config.model, config.timing.graceMs, host)),
     await examineConfidence(config.model),
   ];
 }

@@ -25,9 +25,12 @@ const LEAST_CONTEXT = 4096;
 type LlamaConfig = Extract<ModelConfig, { kind: "llama" }>;
 type ServerConfig = Extract<ModelConfig, { kind: "openai" }>;
 
-/** Checks the model's file and engine, or every server that may be asked. */
-export async function examineModel(model: ModelConfig, host: CliHost): Promise<readonly Check[]> {
-  if (model.kind === "openai") return examineServers(model, host);
+/**
+ * Checks the model's file and engine, or every server that may be asked.
+ * @param graceMs how long a seat waits for the others once more than 2/3 have spoken
+ */
+export async function examineModel(model: ModelConfig, graceMs: number, host: CliHost): Promise<readonly Check[]> {
+  if (model.kind === "openai") return examineServers(model, graceMs, host);
   return [await examineFile(model, host), await examineEngine(model.gpu, host)];
 }
 
@@ -72,12 +75,12 @@ function memoryText(need: MemoryNeed | null, sequences: number): string {
   return `, at most ${mebibytes(need.all)} MiB of memory (the file twice ${mebibytes(need.file)}, ${contexts})`;
 }
 
-async function examineServers(model: ServerConfig, host: CliHost): Promise<readonly Check[]> {
+async function examineServers(model: ServerConfig, graceMs: number, host: CliHost): Promise<readonly Check[]> {
   const checks: Check[] = [];
   for (const [index, one] of [model, ...model.fallbacks].entries()) {
     const name = index === 0 ? "model" : `model.fallbacks.${index - 1}`;
     const found = await check(name, async () => {
-      return examineServer(await openAiEndpointOf(one, name, host.environment), model, host);
+      return examineServer(await openAiEndpointOf(one, name, host.environment), model, graceMs, host);
     });
     const file = one.apiKeyFile === undefined ? null : await examineKeyFile(`${name}.apiKeyFile`, one.apiKeyFile);
     checks.push(found, ...(file === null ? [] : [file]));
@@ -101,18 +104,26 @@ async function examineKeyFile(name: string, path: string): Promise<Check | null>
  * Checks that the server answers, takes the key, has the model and holds it to a schema: it reads the list of models
  * and asks one short question.
  */
-async function examineServer(endpoint: OpenAiEndpoint, model: ServerConfig, host: CliHost): Promise<Finding> {
+async function examineServer(
+  endpoint: OpenAiEndpoint,
+  model: ServerConfig,
+  graceMs: number,
+  host: CliHost,
+): Promise<Finding> {
   const { timeoutMs } = model;
   let names: readonly string[] | null = null;
   try {
     names = await listModels(endpoint, LIST_MS, host.signal);
     if (names !== null && lacksModel(endpoint, names)) return failWithout(endpoint, names);
     const questionMs = Math.min(timeoutMs, QUESTION_MS);
+    const before = performance.now();
     const { confidencePpm, origin } = await askOnce(endpoint, model, questionMs, host.signal);
+    const tookMs = performance.now() - before;
     const confidence = confidencePpm === null ? "gives no token probabilities" : "gives token probabilities";
     const fact = `${origin?.model} at ${new URL(endpoint.baseUrl).origin} answers by a JSON schema and ${confidence}`;
     const { thinkingTokens = 0 } = model;
-    if (thinkingTokens === 0 || origin?.sampling.includes("thinking=") === true) return ok(fact);
+    if (thinkingTokens === 0 || origin?.sampling.includes("thinking=") === true)
+      return withSpeed(fact, tookMs, graceMs);
     return warn(
       `${fact}, but only without thought: ${thinkingTokens} tokens do not fit into its context, or it used them up and said nothing`,
       "change model.thinkingTokens, or let the server give the model a longer context",
@@ -122,6 +133,16 @@ async function examineServer(endpoint: OpenAiEndpoint, model: ServerConfig, host
     if (!(error instanceof ConclaveError)) throw error;
     return unanswered(endpoint, names, error);
   }
+}
+
+/** Warns of a model that the other seats may not wait for. */
+function withSpeed(fact: string, tookMs: number, graceMs: number): Finding {
+  if (tookMs <= graceMs) return ok(fact);
+  const seconds = (ms: number): string => `${Math.ceil(ms / 100) / 10} s`;
+  return warn(
+    `${fact}; one short question took it ${seconds(tookMs)}, and where most others of a committee are quicker they wait ${seconds(graceMs)} more (timing.graceMs)`,
+    "lower model.thinkingTokens, or take a quicker server: a seat that is too late has no answer",
+  );
 }
 
 /** Explains a failed question. `names`: the models that the server lists; null if it lists none. */
