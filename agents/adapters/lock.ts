@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import type { ConclaveError } from "../core/errors.ts";
+import { ConclaveError, messageOf } from "../core/errors.ts";
 
 /** The lock's file, which stays behind empty: if it were removed, two processes could lock two files of one name. */
 const LOCK_FILE = "lock";
@@ -9,12 +9,17 @@ const SQLITE_BUSY = 5;
 
 /**
  * Locks a directory for this process and returns the release function. Throws `busy` if another process, or another
- * part of this one, holds it. The lock is the operating system's lock on a file, taken through SQLite because Node has
- * no call for it. It ends with the process, however that dies, so no stale lock has to be recognised.
+ * part of this one, holds it, and CONFIG_INVALID if the system lets this process not write there; `option` names the
+ * directory. The lock is the operating system's lock on a file, taken through SQLite because Node has no call for it.
+ * It ends with the process, however that dies, so no stale lock has to be recognised.
  */
-export function lockDirectory(directory: string, busy: (cause: unknown) => ConclaveError): () => void {
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
-  return lockFile(join(directory, LOCK_FILE), busy);
+export function lockDirectory(directory: string, busy: (cause: unknown) => ConclaveError, option?: string): () => void {
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    return lockFile(join(directory, LOCK_FILE), busy);
+  } catch (error) {
+    throw error instanceof ConclaveError ? error : unwritable(directory, option, error);
+  }
 }
 
 /** Locks by a file of its own, in an existing folder. */
@@ -29,4 +34,11 @@ export function lockFile(path: string, busy: (cause: unknown) => ConclaveError):
     throw busy(cause);
   }
   return () => database.close();
+}
+
+/** The error for a folder in which the system lets this process not write; `option` names the folder, if one does. */
+export function unwritable(folder: string, option: string | undefined, cause: unknown): ConclaveError {
+  const other = option === undefined ? "name another folder" : `name another folder with ${option}`;
+  const message = `Write into the folder ${folder} failed: ${messageOf(cause)}; let this account write there, or ${other}`;
+  return new ConclaveError("CONFIG_INVALID", message, { path: folder, ...(option !== undefined && { option }) }, cause);
 }

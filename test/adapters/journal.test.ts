@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { fork, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
@@ -127,6 +127,18 @@ describe("journal: file, two processes", () => {
         records.map((_, i) => `record ${i}`),
       );
       await journal.close();
+    } finally {
+      await rm(directory, { recursive: true });
+    }
+  });
+
+  it("says in words that the system lets it not write into the directory", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "conclave-journal-"));
+    try {
+      await mkdir(join(directory, "lock"));
+      const says =
+        /^Write into the folder \/.*conclave-journal-\w+ failed: unable to open.*; let this account write there, or/;
+      await assert.rejects(createFileJournals(directory).open("a"), { code: "CONFIG_INVALID", message: says });
     } finally {
       await rm(directory, { recursive: true });
     }

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, beforeEach, describe, it } from "node:test";
 
 import type { Watch } from "../../agents/adapters/model-files/download.ts";
-import { pullModel, type PulledModel } from "../../agents/adapters/model-files/pull.ts";
+import { keepModel, pullModel, type PulledModel } from "../../agents/adapters/model-files/pull.ts";
 import { placeOf } from "../../agents/adapters/model-files/reference.ts";
 import { ConclaveError, type ErrorCode } from "../../agents/core/errors.ts";
 import { cutAt, startFileServer, type FileServer } from "./fixtures/file-server.ts";
@@ -213,6 +213,12 @@ describe("model pull: a download", () => {
       await refused("MODEL_PULL_FAILED", says, pull({ path: "/absent.gguf" }));
       assert.equal(server.asked.length, 1);
     }
+  });
+
+  it("says which folder this account may not write, and names --dir", async () => {
+    const make = (): Promise<never> => Promise.reject(Object.assign(new Error("EACCES: open"), { code: "EACCES" }));
+    const says = /^Write into the folder \/.* failed: EACCES: open; let this account write there, .* with --dir$/;
+    await refused("CONFIG_INVALID", says, keepModel(folder, "tiny.gguf", undefined, make));
   });
 
   it("is made by one process at a time in a folder", async () => {

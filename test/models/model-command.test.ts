@@ -147,6 +147,9 @@ describe("conclave model", () => {
   it("refuses what cannot be used, with a code and a way out", async () => {
     const cut = join(folder, "cut.gguf");
     writeFileSync(cut, readFileSync(small).subarray(0, 1_000_000));
+    // A lock that cannot be opened stands for a folder that this account may not write.
+    const closed = join(folder, "closed");
+    mkdirSync(join(closed, "lock"), { recursive: true });
     const refused: readonly (readonly [words: readonly string[], code: number, says: RegExp])[] = [
       [["check", "base"], 1, /MODEL_TEMPLATE_MISSING: .*instruct or chat/],
       [["check", cut], 1, /MODEL_FILE_BROKEN: .*cut short/],
@@ -156,6 +159,12 @@ describe("conclave model", () => {
       [["check", "conclave-small", "--sha256", "12"], 2, /USAGE: Read --sha256: "12"/],
       [["pull", "http://example.org/x.gguf"], 2, /USAGE: Read <reference>: .*only https/],
       [["pull", "hf:a/b/c.gguf", "--dir", ""], 2, /USAGE: Read --dir/],
+      [
+        ["pull", `${server.url}/x.gguf`, "--dir", closed],
+        2,
+        /CONFIG_INVALID: Write into .*closed failed: .* with --dir/,
+      ],
+      [["list", "--dir", cut], 2, /CONFIG_INVALID: Read the folder of models .*cut.gguf failed: ENOTDIR.* with --dir/],
     ];
     for (const [words, code, says] of refused) {
       const ran = await model(...words);

@@ -40,7 +40,7 @@ export function modelFile(text: string, cwd: string, environment: Environment): 
   throw new ConclaveError("MODEL_FILE_MISSING", message, { path, reason: "ENOENT" });
 }
 
-/** Returns what the folder holds, by name; it hashes every file. An absent folder holds nothing. */
+/** Returns what the folder holds, by name; it hashes every file. An absent folder holds nothing. Throws CONFIG_INVALID for what is no folder. */
 export async function listModels(folder: string): Promise<readonly ListedModel[]> {
   const listed: ListedModel[] = [];
   for (const file of await filesOf(folder, ENDING)) {
@@ -70,7 +70,8 @@ async function describe(path: string): Promise<ListedModel["model"]> {
 async function filesOf(folder: string, ending: string): Promise<readonly string[]> {
   const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return [];
-    throw error;
+    const message = `Read the folder of models ${folder} failed: ${error.message}; name another folder with --dir, or in the variable CONCLAVE_MODELS`;
+    throw new ConclaveError("CONFIG_INVALID", message, { path: folder, option: "--dir" }, error);
   });
   return names.filter((name) => name.endsWith(ending)).toSorted();
 }

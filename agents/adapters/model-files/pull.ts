@@ -3,7 +3,7 @@ import { rename, stat } from "node:fs/promises";
 import { join } from "node:path";
 
 import { ConclaveError } from "../../core/errors.ts";
-import { lockDirectory } from "../lock.ts";
+import { lockDirectory, unwritable } from "../lock.ts";
 import { makeFolder } from "../make-folder.ts";
 import { digestGguf, readGgufHeader } from "../models/gguf.ts";
 import { askFor, checkDigest, diskFull, download, forget, sizeOf, type Watch } from "./download.ts";
@@ -21,6 +21,9 @@ export interface PulledModel {
 
 /** What makes the file `path`, whole or not; it is checked afterwards. Returns the sha256 that it must have, if any. */
 type Make = (path: string) => Promise<string | undefined>;
+
+/** What the system says of a folder, or a file in it, that this account may not write. */
+const NOT_ALLOWED = ["EACCES", "EPERM", "EROFS"];
 
 const OTHER_FILE = "another file of that name is there: remove it, or name another folder with --dir";
 
@@ -56,7 +59,7 @@ async function statedOf(place: ModelPlace, path: string, signal: AbortSignal): P
 /**
  * Makes a model file unless it is there, and gives it its name once its digest and header are right; until then it is
  * called `FILE.part`. Throws MODEL_PULL_FAILED if another process pulls into the folder, MODEL_DIGEST_WRONG,
- * MODEL_FILE_BROKEN, DISK_FULL, and what `make` throws.
+ * MODEL_FILE_BROKEN, DISK_FULL, CONFIG_INVALID if this account may not write there, and what `make` throws.
  */
 export async function keepModel(
   folder: string,
@@ -65,7 +68,7 @@ export async function keepModel(
   make: Make,
 ): Promise<PulledModel> {
   await makeFolder(folder);
-  const release = lockDirectory(folder, (cause) => busy(folder, cause));
+  const release = lockDirectory(folder, (cause) => busy(folder, cause), "--dir");
   try {
     const path = join(folder, file);
     if (existsSync(path)) return await present(path, sha256);
@@ -87,7 +90,9 @@ export async function keepModel(
     await forget(part);
     return { path, bytes: (await stat(path)).size, sha256: found, isNew: true };
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOSPC") throw diskFull(folder, null, error);
+    const { code = "" } = error as NodeJS.ErrnoException;
+    if (code === "ENOSPC") throw diskFull(folder, null, error);
+    if (NOT_ALLOWED.includes(code)) throw unwritable(folder, "--dir", error);
     throw error;
   } finally {
     release();

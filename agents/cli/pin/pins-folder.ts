@@ -40,9 +40,9 @@ export async function openPinsFolder(path: string): Promise<ContentStore> {
   };
 }
 
-/** True for the errors of the blockstore and of the lock if the system refuses. */
+/** True for the error of the blockstore if the system refuses. */
 function isStoreFailure(error: unknown): error is Error {
-  return error instanceof Error && (error.name === "PutFailedError" || "errcode" in error);
+  return error instanceof Error && error.name === "PutFailedError";
 }
 
 /**
