@@ -43,18 +43,23 @@ describe("model: openai, thoughts", () => {
       { thinkingTokens: 4000 },
     );
 
-  against(
-    "that come unasked get the usual budget from then on",
-    [thinker({ tokens: 3000, place: "reasoning_content" })],
-    async (model, [seen]) => {
-      const budget = createRequestBudget(20_000).open();
-      const first = await model.ask(modelRequest({ budget }), never());
-      isAnswer(first);
-      assert.equal(budget.spent(), first.promptTokens + first.outputTokens, "both tries count");
-      isAnswer(await model.ask(modelRequest(), never()));
-      assert.deepEqual(tokensAsked(seen), [200, 200 + 4096, 200 + 4096]);
-    },
-  );
+  for (const provider of ["openai", "vllm", "llama.cpp"] as const)
+    against(
+      `that come unasked get the usual budget from then on (${provider}, which hears nothing of thinking before)`,
+      [thinker({ tokens: 3000, place: "reasoning_content" })],
+      async (model, [seen]) => {
+        const budget = createRequestBudget(20_000).open();
+        const first = await model.ask(modelRequest({ budget }), never());
+        isAnswer(first);
+        assert.equal(budget.spent(), first.promptTokens + first.outputTokens, "both tries count");
+        isAnswer(await model.ask(modelRequest(), never()));
+        assert.deepEqual(tokensAsked(seen), [200, 200 + 4096, 200 + 4096]);
+        const told = seen?.map(({ body }) => body.chat_template_kwargs?.enable_thinking);
+        assert.deepEqual(told, [undefined, true, true]);
+      },
+      {},
+      provider,
+    );
   against(
     "are turned off where the config gives them no tokens, once the server has shown that it thinks",
     [thinker({ tokens: 3000, place: "reasoning_content" })],

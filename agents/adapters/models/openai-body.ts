@@ -45,7 +45,7 @@ const SHORT_TEXT = 64;
 
 /** Returns the request of a try, as JSON. */
 export function bodyOf(
-  { provider, model, temperature }: Server,
+  { provider, model, temperature, thinkingTokens }: Server,
   request: ModelRequest,
   { dialect, thinking, isShort }: Manner,
 ): string {
@@ -65,9 +65,22 @@ export function bodyOf(
     ...(dialect.streamUsage && { stream_options: { include_usage: true } }),
     ...(dialect.seed && { seed: seedOf(seed) }),
     ...(dialect.logprobs && { logprobs: true }),
-    ...(dialect.thinking && providers[provider].thinking(thinking, dialect)),
+    ...thinkingFields({ provider, thinkingTokens }, thinking, dialect),
     ...providers[provider].extra,
   });
+}
+
+/**
+ * Returns the fields about thinking. A server whose config names no tokens hears nothing of it before it has shown thoughts: told not to
+ * think, its model never would.
+ */
+export function thinkingFields(
+  { provider, thinkingTokens }: Pick<Server, "provider" | "thinkingTokens">,
+  thinking: Thinking,
+  dialect: Dialect,
+): Readonly<Record<string, unknown>> {
+  const isSettled = thinkingTokens !== undefined || thinking.isThinker;
+  return dialect.thinking && isSettled ? providers[provider].thinking(thinking, dialect) : {};
 }
 
 /** Returns a seed below 2^31, as servers want it. */

@@ -3,7 +3,7 @@ import type { ModelFailureKind, ModelRequest } from "../../ports/model.ts";
 import { bodyText, quoted, retryAfterMs } from "../http.ts";
 import { parseJson } from "../json.ts";
 import { leastTokens, mostTokens, setAside } from "./budget.ts";
-import { bodyOf, seedOf, type Known, type Manner, type Server } from "./openai-body.ts";
+import { bodyOf, seedOf, thinkingFields, type Known, type Manner, type Server } from "./openai-body.ts";
 import { lackOf, providers, without, type Dialect, type Thinking } from "./openai-providers.ts";
 import { names, readRefusal } from "./openai-refusal.ts";
 import {
@@ -130,8 +130,8 @@ function nextManner(server: Server, completion: Completion, manner: Manner): Man
   if (isCut && usualThinking !== null && server.thinkingTokens === undefined && !thinking.isThinker)
     return { ...manner, thinking: { isThinker, tokens: usualThinking } };
   const off = { isThinker, tokens: 0 };
-  const fields = (one: Thinking): string => JSON.stringify(providers[server.provider].thinking(one, dialect));
-  const canSay = dialect.thinking && fields(off) !== fields(thinking);
+  const fields = (one: Thinking): string => JSON.stringify(thinkingFields(server, one, dialect));
+  const canSay = fields(off) !== fields(thinking);
   return (hasThought || thinking.tokens > 0) && canSay ? { ...manner, thinking: off } : null;
 }
 
