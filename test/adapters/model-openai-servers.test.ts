@@ -96,6 +96,20 @@ describe("model: openai, streams", () => {
     },
     { timeoutMs: 60_000 },
   );
+  const spaced = (characters: number): string => `{"proof":"p",${" ".repeat(characters)}"answer":"yes"}`;
+  against(
+    "takes an answer of 14 characters for each token, from a server that keeps to max_tokens",
+    [(_, response) => stream(response, spaced(14 * 200))],
+    async (model) => assert.equal((await model.ask(modelRequest(), never())).fields["answer"], "yes"),
+  );
+  against(
+    "cuts an answer of more characters than its tokens can have",
+    [(_, response) => stream(response, spaced(32 * 200))],
+    async (model) => {
+      const says = /goes on after \d+ characters, and max_tokens is 200/u;
+      await assert.rejects(model.ask(modelRequest(), never()), failsWith("MODEL_FAILED", "answer-too-large", says));
+    },
+  );
   it("closes the connection of an aborted call, so that the server stops", async () => {
     const gone = Promise.withResolvers<void>();
     const begun = Promise.withResolvers<void>();

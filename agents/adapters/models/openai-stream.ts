@@ -41,6 +41,8 @@ export class TooLarge extends Error {}
 
 /** No language has more characters per token. */
 export const MAX_CHARACTERS_PER_TOKEN = 8;
+/** No tokenizer has more on average in what a model writes: runs of spaces or dashes, which may be one token, have up to 16 or so. */
+const MAX_WRITTEN_PER_TOKEN = 32;
 const MAX_RESPONSE_BYTES = 1 << 20;
 /** What a token of thought adds to that: an event of a stream, with its probability. */
 const BYTES_PER_THOUGHT = 2048;
@@ -122,7 +124,7 @@ async function readStream(
     const chunk = parseChunk(data);
     if (chunk === null) return null;
     completion.add(chunk, onText);
-    if (completion.length > mostTokens * MAX_CHARACTERS_PER_TOKEN)
+    if (completion.length > mostTokens * MAX_WRITTEN_PER_TOKEN)
       throw new TooLarge(
         `the server goes on after ${completion.length} characters, and max_tokens is ${mostTokens}; it does not keep to that`,
       );
