@@ -65,10 +65,26 @@ describe("conclave model", () => {
     const path = join(folder, "thinker.gguf");
     const { model: config, ...pulled } = await json("pull", `${server.url}/thinker.gguf`);
     const sha256 = await digestGguf(path);
-    assert.deepEqual(pulled, { path, bytes: readFileSync(path).length, sha256, isNew: true });
+    assert.deepEqual(pulled, { path, bytes: readFileSync(path).length, sha256, isNew: true, warning: null });
     assert.deepEqual(config, { kind: "llama", path, sha256 });
     const again = await model("pull", `${server.url}/thinker.gguf`);
     assert.match(again.out, /nothing was downloaded[^]*"model": \{"kind":"llama"[^]*conclave model check/);
+  });
+
+  it("warns of a pulled file without a chat template, which no agent takes", async () => {
+    const base = await startFileServer();
+    base.serve(tinyGguf({ context: 256 }), null);
+    try {
+      const dir = join(folder, "bases");
+      const says = /no chat template .*, and agents refuse it; pull its instruct or chat version/;
+      assert.match(String((await json("pull", `${base.url}/bare.gguf`, "--dir", dir))["warning"]), says);
+      const { code, out } = await model("pull", `${base.url}/bare.gguf`, "--dir", dir);
+      assert.equal(code, 0);
+      assert.match(out, says);
+      assert.doesNotMatch(out, /conclave model check/);
+    } finally {
+      await base.close();
+    }
   });
 
   it("lists what is there: whole, broken and unfinished files", async () => {

@@ -170,10 +170,16 @@ export function checkContext(path: string, { contextLength }: GgufHeader, wanted
   throw fail(most > 0 ? `${reason}; lower it to at most ${most}, or ${raise}` : `${reason}; ${raise}`);
 }
 
+/** Says why a model cannot be asked: its file does not say how; null if it does. */
+export function templateLack({ hasTemplate, prompt }: GgufHeader): string | null {
+  if (hasTemplate || prompt === "user-only") return null;
+  return `it has no chat template (${TEMPLATE}), so it is a base model`;
+}
+
 /** Throws MODEL_TEMPLATE_MISSING if the file does not say how its model is asked. */
-export function checkTemplate(path: string, { hasTemplate, prompt }: GgufHeader): void {
-  if (hasTemplate || prompt === "user-only") return;
-  const reason = `it has no chat template (${TEMPLATE}), so it is a base model`;
+export function checkTemplate(path: string, header: GgufHeader): void {
+  const reason = templateLack(header);
+  if (reason === null) return;
   const message = `Check model ${path} failed: ${reason}; choose its instruct or chat version`;
   throw new ConclaveError("MODEL_TEMPLATE_MISSING", message, { path, reason });
 }

@@ -1,5 +1,6 @@
 import { pullModel } from "../../adapters/model-files/pull.ts";
 import { placeOf } from "../../adapters/model-files/reference.ts";
+import { readGgufHeader, templateLack } from "../../adapters/models/gguf.ts";
 import { parseDigest } from "../shared/arguments.ts";
 import type { CommandSpec } from "../shared/command.ts";
 import { rows } from "../shared/output.ts";
@@ -30,13 +31,19 @@ export const modelPull: CommandSpec<Options> = {
     const watch = { signal: host.signal, ...createProgress(place.file, tell) };
     const { path, bytes, sha256, isNew } = await pullModel(place, folder, wanted, watch);
     const config = { kind: "llama", path, sha256 };
+    const lack = templateLack(readGgufHeader(path));
+    const warning = lack === null ? null : `${lack}, and agents refuse it; pull its instruct or chat version`;
     return {
-      json: { path, bytes, sha256, isNew, model: config },
+      json: { path, bytes, sha256, isNew, model: config, warning },
       text: rows([
         ["file", `${path}, ${megabytes(bytes)}${isNew ? "" : ", which was here before: nothing was downloaded"}`],
         ["sha256", sha256],
-        ["config", `"model": ${JSON.stringify(config)}`],
-        ["next", `conclave model check ${path}`],
+        ...(warning === null
+          ? ([
+              ["config", `"model": ${JSON.stringify(config)}`],
+              ["next", `conclave model check ${path}`],
+            ] as const)
+          : ([["warning", warning]] as const)),
       ]),
     };
   },
