@@ -10,6 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createMetrics } from "../../agents/adapters/metrics/metrics.ts";
 import { createOpenAiModel, type OpenAiModelOptions } from "../../agents/adapters/models/openai-model.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
+import { createRequestBudget } from "../../agents/node/seat/token-budget.ts";
 import type { Model, ModelFailureKind } from "../../agents/ports/model.ts";
 import { llamaModels, longAnswer } from "./fixtures/llama-models.ts";
 import { readMetrics, servedMetrics, type ServedMetrics } from "./fixtures/metrics.ts";
@@ -144,6 +145,23 @@ describe("metrics of a model behind HTTP", () => {
     ["unsupported", refuses(400, "response_format is not supported")],
     ["unreachable", refuses(500, "down")],
   ];
+
+  it("count the tokens that a failed call cost, as the budget does", async () => {
+    const server = await startOpenAiServer(says("no JSON"));
+    const endpoints = [{ provider: "openai", baseUrl: server.url, model: "m" }] as const;
+    const metrics = await servedMetrics();
+    const hosted = createOpenAiModel({ endpoints, timeoutMs: 60_000, retries: 0, concurrency: 1, waiting: 1 });
+    const model = metrics.measured(hosted);
+    const budget = createRequestBudget(20_000).open();
+    await assert.rejects(model.ask(modelRequest({ budget }), never()), /unparsable/);
+    const series = await metrics.read();
+    assert.notEqual(budget.spent(), 0);
+    assert.equal(series.get("conclave_model_failed_tokens_total"), budget.spent());
+    assert.equal(series.get("conclave_model_output_tokens_total"), 0);
+    await hosted.close();
+    await metrics.close();
+    await server.close();
+  });
 
   it("count a failure once, under the name of its kind", async () => {
     for (const [kind, handler] of cases) {

@@ -1,6 +1,6 @@
 import { Counter, Histogram, type Registry } from "prom-client";
 import { ConclaveError } from "../../core/errors.ts";
-import type { HostedModel, Model, ModelFailureKind, ModelResponse } from "../../ports/model.ts";
+import type { HostedModel, Model, ModelFailureKind, ModelResponse, TokenBudget } from "../../ports/model.ts";
 import { seriesOf } from "./registry.ts";
 
 const SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
@@ -39,21 +39,39 @@ export function measuredModel(model: HostedModel, registry: Registry): Model {
   return {
     ...model,
     async ask(request, signal, onToken) {
+      const budget = countingBudget(request.budget);
       try {
-        const response = await model.ask(request, signal, onToken);
+        const response = await model.ask({ ...request, budget }, signal, onToken);
         answered(response);
         return response;
       } catch (error) {
-        failed(error);
+        failed(error, budget.spent());
         throw error;
       }
     },
   };
 }
 
+/** The same budget, and what was taken from it; tokens that are set aside count as spent (P8). */
+function countingBudget(budget: TokenBudget | undefined): TokenBudget & { readonly spent: () => number } {
+  let spent = 0;
+  return {
+    reserve(most) {
+      const settle = budget === undefined ? () => {} : budget.reserve(most);
+      if (settle === null) return null;
+      spent += most;
+      return (tokens) => {
+        spent += tokens - most;
+        settle(tokens);
+      };
+    },
+    spent: () => spent,
+  };
+}
+
 interface Recorder {
   readonly answered: (response: ModelResponse) => void;
-  readonly failed: (error: unknown) => void;
+  readonly failed: (error: unknown, tokens: number) => void;
 }
 
 function modelSeries(model: HostedModel, registry: Registry): Recorder {
@@ -101,6 +119,11 @@ function modelSeries(model: HostedModel, registry: Registry): Recorder {
     registers,
   });
   for (const kind of Object.keys(kinds)) failures.inc({ kind }, 0);
+  const lost = new Counter({
+    name: "conclave_model_failed_tokens_total",
+    help: "Tokens of prompts, thoughts and answers of calls that failed, as the budget counts them",
+    registers,
+  });
   return {
     answered({ promptTokens, outputTokens, firstTokenMs, durationMs }) {
       prompt.inc(promptTokens);
@@ -109,7 +132,10 @@ function modelSeries(model: HostedModel, registry: Registry): Recorder {
       duration.observe(durationMs / 1000);
       if (durationMs > 0) rate.observe((outputTokens * 1000) / durationMs);
     },
-    failed: (error) => failures.inc({ kind: kindOf(error) }),
+    failed(error, tokens) {
+      failures.inc({ kind: kindOf(error) });
+      lost.inc(tokens);
+    },
   };
 }
 
