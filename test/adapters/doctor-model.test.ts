@@ -303,6 +303,21 @@ describe("conclave doctor: a model in a file", () => {
     return found;
   };
 
+  it("is warned of, with the six families of its questions, if it is a small one of the repository", async () => {
+    const path = join(import.meta.dirname, "../../models/conclave-small.gguf");
+    const checks = await examineModel(modelConfigSchema.parse({ kind: "llama", path, gpu: false }), 5_000, host);
+    const found = checks.find(({ name }) => name === "questions");
+    assert.equal(found?.level, "warn", JSON.stringify(checks));
+    assert.match(found.message, /six families of toy questions: outside them its answers mean nothing.* below 100/);
+    assert.match(found.way ?? "", /docs\/models\.md/);
+    const general = modelConfigSchema.parse({ kind: "llama", path: gguf(), gpu: false, prompts: "general" });
+    const other = await examineModel(general, 5_000, host);
+    assert.deepEqual(
+      other.map(({ name }) => name),
+      ["model", "engine"],
+    );
+  });
+
   it("is loaded; a file that kills the loader, or that it refuses, is a failure with the way out", async () => {
     for (const [path, text] of [
       [gguf({ heads: 0 }), /^MODEL_FILE_BROKEN: .*the loader died on it \(SIGABRT/],

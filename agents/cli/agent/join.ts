@@ -23,6 +23,7 @@ import { parseListen } from "../shared/arguments.ts";
 import { chainSource } from "../shared/chain-source.ts";
 import { EVIDENCE_FOLDER, storeFolder, withOwnRpc, type AgentConfig } from "../shared/config.ts";
 import { makeFolderOf } from "../shared/folder.ts";
+import { KNOWS_TOYS } from "../shared/toy-questions.ts";
 import { createNetworkLog } from "./network-log.ts";
 
 export interface JoinedAgent {
@@ -154,9 +155,5 @@ function describeModel(
   // CF6: the log says whether confidences are calibrated.
   log.info({ calibration }, "confidences count by the calibration table, or as the model gives them without one");
   log.info({ prompts: promptsName(prompts) }, "the model is asked with this set of prompts");
-  if (prompts === "small")
-    log.warn(
-      { model: descriptor },
-      "a model of the small set knows six families of toy questions: outside them its answers mean nothing, however sure it is",
-    );
+  if (prompts === "small") log.warn({ model: descriptor }, `a model of the small set ${KNOWS_TOYS}`);
 }

@@ -13,6 +13,7 @@ import { promptsName } from "../../core/prompts/prompt.ts";
 import type { CliHost } from "../shared/command.ts";
 import { check, fail, ok, warn, type Check, type Finding } from "./checks.ts";
 import { wayOutOf } from "../shared/reasons.ts";
+import { KNOWS_TOYS, TOY_FAMILIES } from "../shared/toy-questions.ts";
 import { gpuBuildWay, ownPlace } from "./engine-builds.ts";
 
 const ENGINE_MS = 120_000;
@@ -31,7 +32,19 @@ type ServerConfig = Extract<ModelConfig, { kind: "openai" }>;
  */
 export async function examineModel(model: ModelConfig, graceMs: number, host: CliHost): Promise<readonly Check[]> {
   if (model.kind === "openai") return examineServers(model, graceMs, host);
-  return [await examineFile(model, host), await examineEngine(model.gpu, host)];
+  return [await examineFile(model, host), ...examineKnowledge(model), await examineEngine(model.gpu, host)];
+}
+
+/** Warns of a model that knows toy questions only; of a file that cannot be read, its own check says why. */
+function examineKnowledge({ path, prompts }: LlamaConfig): readonly Check[] {
+  try {
+    if ((prompts ?? readGgufHeader(path).prompts) !== "small") return [];
+  } catch (error) {
+    if (error instanceof ConclaveError) return [];
+    throw error;
+  }
+  const fact = `the model ${KNOWS_TOYS}. They are: ${TOY_FAMILIES}`;
+  return [{ name: "questions", ...warn(fact, "for other questions choose a model as docs/models.md says") }];
 }
 
 function examineFile(model: LlamaConfig, host: CliHost): Promise<Check> {

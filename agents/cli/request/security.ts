@@ -5,6 +5,7 @@ import type { AgentRecord } from "../../ports/chain.ts";
 import { formatAmount, type Unit } from "../shared/arguments.ts";
 import { percent, printable, type Row } from "../shared/output.ts";
 import { OVERTURN_SLASH_PPM, sliceOf } from "../shared/slice.ts";
+import { KNOWS_TOYS } from "../shared/toy-questions.ts";
 import { captureOf, captureRows, type Capture, type CaptureTerms } from "./capture.ts";
 
 const ONE = 1_000_000n;
@@ -132,5 +133,5 @@ export function toyModel(agents: readonly Pick<AgentRecord, "active" | "asleep" 
   const awake = agents.filter(({ active, asleep }) => active && !asleep);
   const toys = awake.filter(({ model }) => TOY_MODEL.test(model)).length;
   if (toys === 0) return null;
-  return `${toys} of ${awake.length} agents that are active and awake state a small model of Conclave's repository, which knows six families of toy questions: outside them its answers mean nothing, however sure it is`;
+  return `${toys} of ${awake.length} agents that are active and awake state a small model of Conclave's repository, which ${KNOWS_TOYS}`;
 }
