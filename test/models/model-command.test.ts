@@ -163,6 +163,8 @@ describe("conclave model", () => {
   it("refuses what cannot be used, with a code and a way out", async () => {
     const cut = join(folder, "cut.gguf");
     writeFileSync(cut, readFileSync(small).subarray(0, 1_000_000));
+    const empty = await startFileServer();
+    empty.handle((_, response) => response.writeHead(404).end() !== null);
     // A lock that cannot be opened stands for a folder that this account may not write.
     const closed = join(folder, "closed");
     mkdirSync(join(closed, "lock"), { recursive: true });
@@ -171,9 +173,14 @@ describe("conclave model", () => {
       [["check", cut], 1, /MODEL_FILE_BROKEN: .*cut short/],
       [["check", "absent"], 1, /MODEL_FILE_MISSING: .*conclave model list/],
       [["check", "../absent"], 1, /MODEL_FILE_MISSING/],
-      [["check", "conclave-small", "--sha256", "00".repeat(32)], 1, /MODEL_DIGEST_WRONG: .*0000/],
+      [["check", "conclave-small", "--sha256", "00".repeat(32)], 1, /MODEL_DIGEST_WRONG: .*0000; .*correct --sha256\n/],
       [["check", "conclave-small", "--sha256", "12"], 2, /USAGE: Read --sha256: "12"/],
       [["pull", "http://example.org/x.gguf"], 2, /USAGE: Read <reference>: .*only https/],
+      [
+        ["pull", `${empty.url}/x.gguf`],
+        1,
+        /MODEL_PULL_FAILED: .*404; correct the reference\nway out: do what the message says; if a part/,
+      ],
       [["pull", "hf:a/b/c.gguf", "--dir", ""], 2, /USAGE: Read --dir/],
       [
         ["pull", `${server.url}/x.gguf`, "--dir", closed],
@@ -187,6 +194,7 @@ describe("conclave model", () => {
       assert.deepEqual([ran.code, ran.out], [code, ""], words.join(" "));
       assert.match(ran.err, says);
     }
+    await empty.close();
   });
 
   it("agent init takes a model of the list by its name", async () => {

@@ -84,7 +84,7 @@ export async function keepModel(
     } catch (error) {
       // Another try would end here again.
       await forget(part);
-      throw error;
+      throw error instanceof ConclaveError ? broken(path, error) : error;
     }
     await rename(part, path);
     await forget(part);
@@ -104,6 +104,13 @@ async function present(path: string, wanted: string | undefined): Promise<Pulled
   if (wanted !== undefined) checkDigest(path, sha256, wanted, OTHER_FILE);
   readGgufHeader(path);
   return { path, bytes: (await stat(path)).size, sha256, isNew: false };
+}
+
+/** The error for what came for a file and is removed again. */
+function broken(path: string, error: ConclaveError): ConclaveError {
+  const reason = String(error.data["reason"]);
+  const message = `Check what came for ${path} failed: ${reason}; it is removed: repeat the command, or name another file`;
+  return new ConclaveError(error.code, message, { path, reason }, error);
 }
 
 function busy(folder: string, cause: unknown): ConclaveError {

@@ -1,4 +1,5 @@
 import { stat } from "node:fs/promises";
+import { checkDigest } from "../../adapters/model-files/download.ts";
 import { modelFile } from "../../adapters/model-files/folder.ts";
 import { modelConfigSchema } from "../../adapters/models/config.ts";
 import { digestGguf, readGgufHeader } from "../../adapters/models/gguf.ts";
@@ -57,7 +58,8 @@ export const modelCheck: CommandSpec<Options> = {
     const path = modelFile(named, host.cwd, host.environment);
     const header = readGgufHeader(path);
     const wanted = options.sha256 === undefined ? undefined : parseDigest(options.sha256, "--sha256");
-    const sha256 = await digestGguf(path, wanted);
+    const sha256 = await digestGguf(path);
+    if (wanted !== undefined) checkDigest(path, sha256, wanted, "get the right file, or correct --sha256");
     const config = modelConfigSchema.parse({ kind: "llama", path, sha256, sequences: SEQUENCES });
     let pid = 0;
     const startedMs = performance.now();

@@ -43,7 +43,8 @@ export const wayOut: Readonly<Record<ErrorCode, string>> = {
   MODEL_FILE_BROKEN: "download or export the GGUF file again",
   MODEL_DIGEST_WRONG: "remove the file and download it again, or correct the digest that it should have",
   MODEL_TEMPLATE_MISSING: "choose an instruct or chat model: this one was not trained to answer questions",
-  MODEL_PULL_FAILED: "look at the reason in the message; what came is kept, and the same command goes on with it",
+  MODEL_PULL_FAILED:
+    "do what the message says; if a part of the file came, it is kept, and the same command goes on with it",
   DISK_FULL: "free some space and repeat the command, which goes on with what is here, or choose another folder",
   MODEL_CONTEXT_TOO_SMALL:
     "change model.contextSize or model.thinkingTokens as the message says, or choose a model with a longer context",
