@@ -1,4 +1,5 @@
 import { faultTolerance, isMajority, quorumOf } from "../../agents/core/quorum.ts";
+import { sourcesOf } from "../../agents/core/sources/named.ts";
 import type { Message, Value } from "../../agents/core/types.ts";
 import { agrees } from "../plan.ts";
 import { slotOf, type Trace } from "../trace.ts";
@@ -13,9 +14,9 @@ const [COMMIT, REVEAL, CLOSE] = [1, 2, 200];
  * more than half of the seats list each in the next phase (PH4).
  */
 export function checkClo(trace: Trace): readonly string[] {
-  const { attempt, protocol, sources } = trace;
-  const { terms } = attempt.request;
-  if (protocol.id !== "clo" || terms.kind === "text" || sources !== null) return [];
+  const { attempt, protocol } = trace;
+  const { terms, question } = attempt.request;
+  if (protocol.id !== "clo" || terms.kind === "text" || sourcesOf(question).length > 0) return [];
   const decision = firstCertificate(trace)?.decision;
   const messages = transcribed(trace);
   if (decision?.status !== "decided" || messages === null) return [];
