@@ -1,12 +1,13 @@
 import { faultTolerance, isMajority, quorumOf } from "../../agents/core/quorum.ts";
-import { sourcesOf } from "../../agents/core/sources/named.ts";
-import type { Message, Value } from "../../agents/core/types.ts";
+import { namesSources } from "../../agents/core/sources/named.ts";
+import type { Message } from "../../agents/core/types.ts";
 import { agrees } from "../plan.ts";
 import { slotOf, type Trace } from "../trace.ts";
 import { digestIn, fieldsOf } from "./raw.ts";
-import { firstCertificate, openingOf, transcribed } from "./transcript.ts";
+import { firstCertificate, openingOf, transcribed, witnesses } from "./transcript.ts";
 
-const [COMMIT, REVEAL, CLOSE] = [1, 2, 200];
+const COMMIT = 1;
+const REVEAL = 2;
 
 /**
  * SI14: where seats of clo sample again, f + 1 of them gave the decided answer in some round, at high assurance more than 2/3 (CL7), by the raw
@@ -15,8 +16,8 @@ const [COMMIT, REVEAL, CLOSE] = [1, 2, 200];
  */
 export function checkClo(trace: Trace): readonly string[] {
   const { attempt, protocol } = trace;
-  const { terms, question } = attempt.request;
-  if (protocol.id !== "clo" || terms.kind === "text" || sourcesOf(question).length > 0) return [];
+  const { terms } = attempt.request;
+  if (protocol.id !== "clo" || terms.kind === "text" || namesSources(attempt)) return [];
   const decision = firstCertificate(trace)?.decision;
   const messages = transcribed(trace);
   if (decision?.status !== "decided" || messages === null) return [];
@@ -37,29 +38,18 @@ export function checkClo(trace: Trace): readonly string[] {
 function givenIn(trace: Trace, messages: readonly Message[]): readonly Message[] {
   const bySlot = Map.groupBy(messages, (message) => slotOf(message));
   const valid = messages.filter((message) => bySlot.get(slotOf(message))?.length === 1);
-  /** What seats say in a phase that counts, as most seats list it in the next one. */
-  const heard = (phase: number, next: number): readonly Message[] =>
-    valid.filter(({ header }) => {
-      const { seat, round, payloadDigest } = header;
-      const listing = valid.filter(
-        (one) =>
-          one.header.phase === next &&
-          one.header.round === round &&
-          digestIn(firstList(one.payload)[seat]) === payloadDigest,
-      );
-      return header.phase === phase && isMajority(listing.length, trace.attempt.committee.length);
+  /** What seats say in a phase that most seats list later in the round. */
+  const heard = (phase: number): readonly Message[] =>
+    valid.filter((message) => {
+      const { round } = message.header;
+      const listing = valid.filter(({ header }) => header.round === round);
+      return message.header.phase === phase && isMajority(witnesses(listing, message), trace.attempt.committee.length);
     });
-  const commits = heard(COMMIT, REVEAL);
-  return heard(REVEAL, CLOSE).filter(({ header, payload }) => {
+  const commits = heard(COMMIT);
+  return heard(REVEAL).filter(({ header, payload }) => {
     const { seat, round } = header;
     const commit = commits.find((one) => one.header.seat === seat && one.header.round === round);
     const opening = openingOf(trace, header, round, fieldsOf(fieldsOf(payload)["proposal"]));
     return commit !== undefined && digestIn(fieldsOf(commit.payload)["commitment"]) === opening;
   });
-}
-
-/** PH3: what the sender held of the phase before. */
-function firstList(payload: Value): readonly Value[] {
-  const { seen } = fieldsOf(payload);
-  return ((seen as readonly (readonly Value[])[] | undefined) ?? [])[0] ?? [];
 }

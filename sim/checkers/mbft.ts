@@ -13,7 +13,7 @@ import { agrees } from "../plan.ts";
 import { backedBy, honestSeats, type Trace } from "../trace.ts";
 import { FLAT } from "./pay.ts";
 import { fieldsOf } from "./raw.ts";
-import { bearing, firstCertificate, openingOf, transcribed } from "./transcript.ts";
+import { bearing, firstCertificate, openingOf, transcribed, witnesses } from "./transcript.ts";
 
 const COMMIT = 1;
 const REVEAL = 2;
@@ -76,23 +76,6 @@ function unearned(trace: Trace, { certificate, messages }: Decided): readonly st
       ? []
       : [`seat ${seat} is paid for phase ${late.header.phase}, which most seats had not heard in time`];
   });
-}
-
-/** Returns the seats that list the message as seen, in any phase. */
-function witnesses(messages: readonly Message[], message: Message): number {
-  const { seat, payloadDigest, phase } = message.header;
-  const listing = messages.filter(({ header, payload }) => {
-    const lists = fieldsOf(payload)["seen"];
-    return (
-      header.phase > phase &&
-      Array.isArray(lists) &&
-      (lists as readonly Value[]).some((list) => {
-        const entry = Array.isArray(list) ? (list as readonly Value[])[seat] : null;
-        return entry instanceof Uint8Array && bytesToHex(entry) === payloadDigest;
-      })
-    );
-  });
-  return new Set(listing.map(({ header }) => header.seat)).size;
 }
 
 /** MB12: Byzantine seats may support anything; the models of the others gave or accepted the answer. */

@@ -1,4 +1,4 @@
-import { encodeRequestId } from "../../agents/core/encoding/bytes.ts";
+import { bytesToHex, encodeRequestId } from "../../agents/core/encoding/bytes.ts";
 import { digestOf } from "../../agents/core/encoding/codec.ts";
 import { decodeMessage, readRoot } from "../../agents/core/encoding/transcript.ts";
 import { dataNumber } from "../../agents/core/sources/data.ts";
@@ -39,6 +39,23 @@ export function transcribed(trace: Trace): readonly Message[] | null {
     const bytes = trace.block(digest);
     return (bytes === null ? null : decodeMessage(bytes)) ?? [];
   });
+}
+
+/** PH3: how many seats list the message as seen, in any later phase. */
+export function witnesses(messages: readonly Message[], message: Message): number {
+  const { seat, payloadDigest, phase } = message.header;
+  const listing = messages.filter(({ header, payload }) => {
+    const lists = fieldsOf(payload)["seen"];
+    return (
+      header.phase > phase &&
+      Array.isArray(lists) &&
+      (lists as readonly Value[]).some((list) => {
+        const entry = Array.isArray(list) ? (list as readonly Value[])[seat] : null;
+        return entry instanceof Uint8Array && bytesToHex(entry) === payloadDigest;
+      })
+    );
+  });
+  return new Set(listing.map(({ header }) => header.seat)).size;
 }
 
 /** PH1, CL2, SG4, SG5: the commitment that a raw proposal opens. A commitment counts rounds from after the one in which sources are read. */
