@@ -103,6 +103,10 @@ describe("model pull: a download", () => {
     server.serve(Buffer.concat([other, Buffer.alloc(8)]), V1);
     const longer = `tiny\\.gguf has ${bytes.length} bytes, the server's file ${other.length + 8}; another file of that name`;
     await refused("MODEL_PULL_FAILED", new RegExp(longer), pull());
+    server.handle((_, response) => response.writeHead(200).end(other) !== null);
+    await refused("MODEL_PULL_FAILED", /states neither digest nor length .*; give --sha256 to take/, pull());
+    server.handle((_, response) => response.writeHead(200, { "content-encoding": "gzip" }).end("x") !== null);
+    await refused("MODEL_PULL_FAILED", /compresses the file on the way; give the URL of another server/, pull());
     server.handle((_, response) => response.destroy() !== null);
     await refused("MODEL_PULL_FAILED", /repeat the command, or give --sha256 to take/, pull());
     server.handle((_, response) => response.writeHead(404).end() !== null);

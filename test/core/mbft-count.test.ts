@@ -63,6 +63,23 @@ describe("mbft: what is counted, and whom a vote supports", () => {
     assert.equal(finalOf(attemptOf(4), [{ answer: "no" }, unsure, unsure, {}]), null);
   });
 
+  it("MB9 MB16: what is said of one answer says nothing of others within the tolerance", () => {
+    const attempt = attemptOf(7, { kind: "number", decimals: 0, tolerance: 10n });
+    const rejectsLie = { 5: reject };
+    // The answers of three agree, of which 15 is the median: the lie is within the tolerance of that, and of no class with them.
+    const acts = (lie: string): readonly SeatActs[] =>
+      ["10", "15", "20", "40", "40", lie, "60"].map((answer, seat) => ({
+        answer,
+        votes: seat < 3 ? rejectsLie : seat < 5 ? { 1: accept, ...rejectsLie } : {},
+        judgements: Object.fromEntries([0, 1, 2, 3, 4].map((author) => [`${author}>5`, "uphold" as const])),
+      }));
+    const [far, near] = ["26", "25"].map((lie) => finalOf(attempt, acts(lie)));
+    for (const outcome of [far, near]) {
+      assertFields(outcome, { status: "decided", answer: "15" });
+      assert.deepEqual(outcome?.reputationChanges, []);
+    }
+  });
+
   const anyVerdict = fc.constantFrom("accept", "reject", "abstain" as const);
   const anyTier = fc.constantFrom(300_000, 700_000, 900_000);
   const anyVotes = (n: number) =>

@@ -6,6 +6,7 @@ import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
 import { ABSENT } from "../../agents/core/types.ts";
 import { attemptOf, runCommittee, timing, type SeatScript } from "../support/core/committee.ts";
 import { believing } from "../support/core/council-scripts.ts";
+import { asking, LICENCE, quoting, RULES, standing } from "../support/core/sources-scripts.ts";
 
 const SLOW = 3;
 
@@ -27,5 +28,21 @@ describe("PH5: a seat whose model takes longer than the others wait", () => {
       );
       if (["leaderless", "adversarial"].includes(protocol.id)) return;
       assert.deepEqual(said, ["the model gave no answer in time"]);
+    });
+
+  for (const protocol of protocols.filter(({ id, readsSources }) => readsSources && id !== hashgraph.id))
+    it(`${protocol.id}: a seat that reads longer than the others wait reads to its end, and answers by what it read`, () => {
+      const attempt = asking(4, [RULES], { protocol: protocol.code });
+      const scripts = attempt.committee.map((_, seat): SeatScript => ({
+        ...quoting(LICENCE, "yes"),
+        thinkMs: 1.5 * timing.graceMs,
+        ...(seat === SLOW && { readMs: 2.2 * timing.graceMs }),
+      }));
+      const run = runCommittee(protocol, attempt, scripts, { texts: standing(RULES), latencyOf: () => 10, readMs: 5 });
+      const silences = run.effects[SLOW]?.flatMap((effect) =>
+        effect.kind === "send" ? (silenceIn(effect.payload) ?? []) : [],
+      );
+      assert.deepEqual(silences, []);
+      assert.ok((run.certificates[0]?.decision.shares[SLOW] ?? 0) > 0);
     });
 });

@@ -21,6 +21,16 @@ describe("wbft weights", () => {
     assert.deepEqual(weights({ scores: () => 50, more: { seats: [1, 2], answer: "12" } }), scored);
   });
 
+  it("WB6: marks of another class are not marks of this one, though that answer is within the tolerance, too", () => {
+    const attempt = attemptFor(7, { kind: "number", decimals: 0, tolerance: 10n });
+    const views = [{ lead: 0, prepare: all(0), final: upTo(3, 0) }];
+    // 25 is within the tolerance of 15, and in the class of 30.
+    const answers = ["25", "30", "30", "35", "15", "15", "60"];
+    const weights = weightsIn(attempt, { answers, views, scores: () => 50 });
+    assert.deepEqual(weights.slice(4), [weights[6], weights[6], weights[6]]);
+    assertBelow(weights[0] as number, weights[6] as number);
+  });
+
   it("WB8: after the cut any f seats weigh less than 1/3, all weights stay positive, none grows, the order is kept", () => {
     const weights = fc
       .integer({ min: 4, max: 40 })

@@ -78,6 +78,7 @@ export async function askFor(
     const { response, stated } = await openFile(url, authorization, {}, AbortSignal.any([signal, idle]));
     await response.body?.cancel();
     if (!response.ok) throw pullFailed(url, `the server answers ${response.status}`, way);
+    refuseCompressed(url, response);
     return { sha256: stated, bytes: totalOf(response, 0) };
   } catch (error) {
     signal.throwIfAborted();
@@ -164,6 +165,12 @@ function totalOf({ status, headers }: Response, start: number): number | null {
   return length === null ? null : start + Number(length);
 }
 
+/** Neither length nor parts of a compressed answer are those of the file. */
+function refuseCompressed(url: string, { headers }: Response): void {
+  if ((headers.get("content-encoding") ?? "identity") !== "identity")
+    throw pullFailed(url, "the server compresses the file on the way", "give the URL of another server");
+}
+
 async function receive(
   response: Response,
   start: number,
@@ -173,8 +180,7 @@ async function receive(
   onBytes: () => void,
 ): Promise<void> {
   const { headers, body } = response;
-  if ((headers.get("content-encoding") ?? "identity") !== "identity")
-    throw pullFailed(url, "the server compresses the file on the way", "give the URL of another server");
+  refuseCompressed(url, response);
   const total = totalOf(response, start);
   const free = await freeBytes(dirname(path));
   if (total !== null && total - start > free) {

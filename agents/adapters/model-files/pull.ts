@@ -26,6 +26,7 @@ type Make = (path: string) => Promise<string | undefined>;
 const NOT_ALLOWED = ["EACCES", "EPERM", "EROFS"];
 
 const OTHER_FILE = "another file of that name is there: remove it, or name another folder with --dir";
+const NOT_COMPARED = "give --sha256 to take the file that is there, or remove it";
 
 /**
  * Downloads a GGUF file into a folder. A file of its name that is there must have the wanted digest; without one, what the server states.
@@ -45,15 +46,18 @@ export async function pullModel(
   });
 }
 
-/** Returns the digest that the server states of a file that is there; undefined if none is there, or the server states none. */
+/** Returns the digest that the server states of a file that is there; undefined if none is there, or if just its length agrees. */
 async function statedOf(place: ModelPlace, path: string, signal: AbortSignal): Promise<string | undefined> {
   if (!existsSync(path)) return undefined;
   const way = `repeat the command, or give --sha256 to take ${path}, which is there, without asking the server`;
   const stated = await askFor(place, way, signal);
+  if (stated.sha256 !== null) return stated.sha256;
   const bytes = await sizeOf(path);
-  if (stated.sha256 === null && stated.bytes !== null && stated.bytes !== bytes)
+  if (stated.bytes === null)
+    throw pullFailed(place.url, `the server states neither digest nor length to compare ${path} with`, NOT_COMPARED);
+  if (stated.bytes !== bytes)
     throw pullFailed(place.url, `${path} has ${bytes} bytes, the server's file ${stated.bytes}`, OTHER_FILE);
-  return stated.sha256 ?? undefined;
+  return undefined;
 }
 
 /**

@@ -15,14 +15,15 @@ export function mostTokens(
 /** Most bytes per token of usual text. */
 const MOST_BYTES_PER_TOKEN = 8;
 
-/** P8: returns the least tokens that an answered try cost, whatever the server counts. */
+/** P8: returns the least tokens that an answered try is counted with, whatever the server says; never more than it could cost. */
 export function leastTokens(
   { system, user }: Pick<ModelRequest, "system" | "user">,
   answer: string,
   thoughtLength: number,
+  most: number,
 ): number {
   const bytes = [system, user, answer].reduce((sum, text) => sum + Buffer.byteLength(text), thoughtLength);
-  return Math.ceil(bytes / MOST_BYTES_PER_TOKEN);
+  return Math.min(Math.ceil(bytes / MOST_BYTES_PER_TOKEN), most);
 }
 
 /**

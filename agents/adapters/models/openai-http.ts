@@ -145,7 +145,8 @@ async function complete(
   learn: Learn,
 ): Promise<{ readonly completion: Completion | null; readonly dialect: Dialect }> {
   const { dialect, thinking } = manner;
-  const settle = setAside(server.descriptor, request, mostTokens(request, thinking.tokens));
+  const mostSpent = mostTokens(request, thinking.tokens);
+  const settle = setAside(server.descriptor, request, mostSpent);
   const response = await post(server, request, manner, signal).catch((error: unknown) => {
     if (error instanceof NeverSent) settle(0);
     throw error;
@@ -156,7 +157,7 @@ async function complete(
     const most = request.maxTokens + thinking.tokens;
     const completion = await read(readCompletion(response, { thinking: thinking.tokens, most }, onText));
     const usage = completion?.usage ?? null;
-    const least = leastTokens(request, completion?.content ?? "", completion?.thoughtLength ?? 0);
+    const least = leastTokens(request, completion?.content ?? "", completion?.thoughtLength ?? 0, mostSpent);
     settle(usage === null ? null : Math.max(usage.prompt_tokens + usage.completion_tokens, least));
     return { completion, dialect };
   }

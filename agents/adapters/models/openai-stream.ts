@@ -39,7 +39,7 @@ export class StreamError extends Error {
 /** The body is longer than any answer may be. */
 export class TooLarge extends Error {}
 
-/** No language has more characters per token. */
+/** No language has more characters per token, on average over a prompt. */
 export const MAX_CHARACTERS_PER_TOKEN = 8;
 /** No tokenizer has more on average in what a model writes: runs of spaces or dashes, which may be one token, have up to 16 or so. */
 const MAX_WRITTEN_PER_TOKEN = 32;

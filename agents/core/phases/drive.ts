@@ -121,7 +121,7 @@ export class Drive<Carry> {
     const { phase } = this.formAt(context, state);
     if (state.closed !== null && comparePositions(state.closed, { round: state.round, phase }) >= 0)
       return this.nextRound(state, context, tally);
-    const isLeft = !state.said && this.patience.othersEnd(state, context.attempt, tally);
+    const isLeft = state.pending.length > 0 && this.patience.othersEnd(state, context.attempt, tally);
     if (isLeft) return this.closePhase(state, context, tally);
     const heard = this.patience.heard(state, context, tally);
     if (!state.said || heard === "few") return { state, effects: [] };

@@ -5,6 +5,7 @@ import { clipText } from "../request/text.ts";
 import { answerClasses, bySupport } from "./equivalence.ts";
 import { candidatesOf, commitForm, revealIn } from "./proposals.ts";
 import { said, type RoundBook } from "./round-book.ts";
+import { spokenIn } from "../seat/tally.ts";
 import type { SeatIndex } from "../types.ts";
 
 /** PH14: why a round decides nothing, in words for people. All of it follows from the messages; no rule reads it. */
@@ -35,6 +36,8 @@ export function explainSeats(book: RoundBook, asked: readonly SeatIndex[]): read
 }
 
 function whyNone(book: RoundBook, seat: SeatIndex): string {
+  const isVoid = [commitForm, revealIn(book)].some(({ phase }) => spokenIn(book.slots, phase, seat) === "void");
+  if (isVoid) return "it signed two different messages where one is due: neither counts";
   const reveal = said(book, revealIn(book), seat);
   if (reveal === null) {
     const isSilent = said(book, commitForm, seat) === null;

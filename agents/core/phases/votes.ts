@@ -148,7 +148,7 @@ export function votesOn<One extends AnswerClass>(
     const votes = classes
       .filter(({ members }) => !members.some((member) => member.seat === seat))
       .flatMap((one): readonly SeatVote<One>[] => {
-        const vote = voteOn(book, one, given);
+        const vote = voteOn(book, classes, one, given);
         return vote === null ? [] : [{ seat, class: one, vote }];
       });
     const rejections = votes.filter(({ vote }) => vote.verdict === "reject");
@@ -157,23 +157,42 @@ export function votesOn<One extends AnswerClass>(
 }
 
 /** A seat's vote on a class: its one vote on any reveal of that answer; null if its votes conflict (MB9). */
-function voteOn(book: RoundBook, answerClass: AnswerClass, votes: readonly Vote[]): Vote | null {
-  const relevant = votes.filter((vote) => vote.verdict !== "abstain" && isAbout(book, answerClass, vote));
+function voteOn(
+  book: RoundBook,
+  classes: readonly AnswerClass[],
+  one: AnswerClass,
+  votes: readonly Vote[],
+): Vote | null {
+  const relevant = votes.filter((vote) => vote.verdict !== "abstain" && isAbout(book, classes, one, vote));
   return relevant.length === 1 ? (relevant[0] as Vote) : null;
 }
 
 /**
  * MB9: a vote is about the answer in the named reveal, whoever revealed it. A set holds at most two reveals of a seat, so the named one
  * may be missing: therefore the vote names the outcome, too. A vote that contradicts its reveal is about nothing; but of a void slot seats
- * may hold different pairs, so that nothing is judged by which two they are.
+ * may hold different pairs, so that no conclusion depends on which two they are.
  */
 export function isAbout(
   book: RoundBook,
-  { answer, members }: AnswerClass,
+  classes: readonly AnswerClass[],
+  answerClass: AnswerClass,
   { target, outcome }: Pick<Vote, "target" | "outcome">,
 ): boolean {
   const named = revealedIn(book).find((one) => one.target === target && said(book, revealIn(book), one.seat) !== null);
   if (named !== undefined && named.answer.outcome !== outcome) return false;
-  if (members.some((member) => member.answer.outcome === outcome)) return true;
-  return isSameAnswer(book.attempt.request.terms, answer, { outcome });
+  return isOfClass(book.attempt, classes, answerClass, outcome);
+}
+
+/**
+ * MB9, WB6: true if an answer is of a class: of the one in which a member gave just that answer; if there is none, of every class whose
+ * answer it agrees with. So what is said of one class is never taken for another's that lies within the tolerance.
+ */
+export function isOfClass(
+  { request }: Attempt,
+  classes: readonly Pick<AnswerClass, "answer" | "members">[],
+  one: Pick<AnswerClass, "answer" | "members">,
+  outcome: Digest,
+): boolean {
+  const own = classes.find(({ members }) => members.some((member) => member.answer.outcome === outcome));
+  return own === undefined ? isSameAnswer(request.terms, one.answer, { outcome }) : own === one;
 }

@@ -20,7 +20,7 @@ import { explainClo, initialCarry, assessCloRound, roundsOf, type CloCarry } fro
 import { classesOf, tellsSamples } from "./rules.ts";
 
 /** Raised with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
-const VERSION = 17;
+const VERSION = 18;
 
 /** clo, counted log-odds (docs/spec/clo.md): what a seat asks and says. `conclude.ts` and `rules.ts` are the rule book. */
 export const clo = phased<CloCarry>({

@@ -15,7 +15,7 @@ import { acceptedOf, agreementIn, isContested } from "./rules.ts";
 import { COUNCIL, formsOf, levelAt, ROUNDS } from "./levels.ts";
 
 /** Raised with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
-const VERSION = 26;
+const VERSION = 27;
 
 /** ES2: the most seats, since a cross-examination has one letter per peer. */
 const MOST_SEATS = 26;

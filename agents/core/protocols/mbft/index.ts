@@ -106,8 +106,9 @@ function verifications({ attempt, book, carry, self }: SeatView<MbftCarry>): rea
 function adjudications({ attempt, book, carry, self }: SeatView<MbftCarry>): readonly Call[] {
   const classes = classesOf(book, carry.reputations, candidatesOf(book, "closed"), "closed");
   return counterProofsOf(book, carry.reputations, votesOn(book, classes, "open")).flatMap(
-    ({ author, target, text }) => {
-      const accused = revealedIn(book).find((one) => one.target === target);
+    ({ author, target, outcome, text }) => {
+      // MB10: nobody judges a counter-proof that names another answer than its reveal shows, as one to a void slot may (MB9).
+      const accused = revealedIn(book).find((one) => one.target === target && one.answer.outcome === outcome);
       if (accused === undefined || author === self) return [];
       return [{ about: ["adjudicate", String(author), target], prompt: adjudicatePrompt(attempt, accused, text) }];
     },

@@ -5,7 +5,7 @@ import { heard, taskPrompt, verdictSchema, type Task } from "../../prompts/task-
 import type { Attempt } from "../../types.ts";
 
 /** Raised with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
-export const VERSION = 24;
+export const VERSION = 25;
 
 const ADJUDICATE: Task = {
   name: "adjudicate",

@@ -151,7 +151,10 @@ export function evaluateRound(
     ...proof,
     ruling: rulingOn(book, proof),
   }));
-  const results = classes.map((one) => evaluateClass(book, config, reputations, one, votes, proofs));
+  const results = classes.map((one) => {
+    const against = proofs.filter((proof) => isAbout(book, classes, one, proof));
+    return evaluateClass(attempt, config, reputations, one, votes, against);
+  });
   const slashes = slashesOf(book, reputations, candidates, results);
   const participants = candidates
     .map(({ seat }) => seat)
@@ -160,16 +163,14 @@ export function evaluateRound(
 }
 
 function evaluateClass(
-  book: RoundBook,
+  attempt: Attempt,
   config: MbftConfig,
   reputations: readonly Ppm[],
   answerClass: LedClass,
   votes: readonly SeatVote<LedClass>[],
-  proofs: readonly (CounterProof & { readonly ruling: Ruling })[],
+  against: ClassResult["counterProofs"],
 ): ClassResult {
-  const { attempt } = book;
   const { committee, request } = attempt;
-  const against = proofs.filter((proof) => isAbout(book, answerClass, proof));
   const accepts = votes.filter((one) => one.class === answerClass && one.vote.verdict === "accept");
   const behind = [...answerClass.members, ...accepts.map(({ seat, vote: { tier } }) => ({ seat, tier }))];
   const supporters = behind.map(({ seat }) => seat);
@@ -218,7 +219,8 @@ function slashesOf(
   for (const author of new Set(proofs.filter((proof) => proof.ruling === "refuted").map((proof) => proof.author)))
     slash(author);
   const first = leaderOrder(book.attempt, reputations, candidates)[0];
-  const upheld = proofs.filter((proof) => proof.ruling === "upheld");
+  const own = results.find((result) => result.class.members.some(({ seat }) => seat === first?.seat));
+  const upheld = own?.counterProofs.filter((proof) => proof.ruling === "upheld") ?? [];
   if (first && upheld.some((proof) => isOwnAnswer(book, first, proof))) slash(first.seat);
   for (const seat of equivocatorsIn(book)) slash(seat);
   return slashes;

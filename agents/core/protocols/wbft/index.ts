@@ -26,7 +26,7 @@ import { weighedClasses, toScore, type WeighedClass } from "./weights.ts";
 const VIEW_FORMS: readonly AnyForm[] = [leadForm, prepareForm, finalForm, closeForm];
 
 /** Raised with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
-const VERSION = 22;
+const VERSION = 23;
 
 /** wbft (docs/spec/wbft.md): what a seat asks and says. `weights.ts` and `views.ts` are the rule book. A round is a view of the paper. */
 export const wbft = phased<WbftCarry>({

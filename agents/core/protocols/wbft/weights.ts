@@ -1,4 +1,3 @@
-import { isSameAnswer } from "../../request/answer.ts";
 import { type CanonicalAnswer } from "../../request/kinds.ts";
 import { answerClasses } from "../../phases/equivalence.ts";
 import { limits } from "../../limits.ts";
@@ -7,6 +6,7 @@ import { candidatesOf, type Candidate } from "../../phases/proposals.ts";
 import { faultTolerance, isMajority, isSupermajority } from "../../quorum.ts";
 import { counted, type RoundBook, type Closure } from "../../phases/round-book.ts";
 import { TOTAL_MAX, totalOf } from "../../phases/scores.ts";
+import { isOfClass } from "../../phases/votes.ts";
 import { ONE_PPM, type Attempt, type SeatIndex } from "../../types.ts";
 import { scoresForm } from "./payloads.ts";
 
@@ -55,19 +55,15 @@ export function qualitiesOf(book: RoundBook, classes: readonly WeighedClass[]): 
   return seats.map((seat) => {
     const own = classes.find(({ members }) => members.some((member) => member.seat === seat));
     if (own === undefined) return 0;
-    const given = seats.filter((other) => other !== seat).map((other) => totalFor(book, own, other));
+    const given = seats.filter((other) => other !== seat).map((other) => totalFor(book, classes, own, other));
     return given.toSorted((a, b) => a - b)[Math.floor((given.length - 1) / 2)] as number;
   });
 }
 
 /** The total that a seat gives a class: its one score for any answer of it. Two scores cancel to 0, like an absent score. */
-function totalFor(book: RoundBook, { answer, members }: WeighedClass, seat: SeatIndex): number {
-  const { terms } = book.attempt.request;
+function totalFor(book: RoundBook, classes: readonly WeighedClass[], own: WeighedClass, seat: SeatIndex): number {
   const scores = counted(book, scoresForm, seat, "closed")?.body.scores ?? [];
-  const relevant = scores.filter(
-    ({ target: outcome }) =>
-      members.some((member) => member.answer.outcome === outcome) || isSameAnswer(terms, answer, { outcome }),
-  );
+  const relevant = scores.filter(({ target }) => isOfClass(book.attempt, classes, own, target));
   const marks = relevant.length === 1 ? relevant[0]?.marks : null;
   return marks ? totalOf(marks) : 0;
 }
