@@ -206,7 +206,7 @@ export const protocolMutants: readonly Mutant[] = [
     id: "MB16-leader",
     bug: "the first in leader order pays for counter-proofs against others",
     file: RULES,
-    find: "if (first && upheld.some((proof) => isOwnAnswer(book, first, proof))) slash(first.seat);",
+    find: "if (first && upheld.some(({ outcome }) => outcome === first.answer.outcome)) slash(first.seat);",
     replace: "if (first && upheld.length > 0) slash(first.seat);",
     sim: "--protocol mbft --n 7 --byzantine 2 --byzantine-kinds lying",
     expect: ["no-honest-slash"],

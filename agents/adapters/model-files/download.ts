@@ -78,7 +78,7 @@ export async function askFor(
     const { response, stated } = await openFile(url, authorization, {}, AbortSignal.any([signal, idle]));
     await response.body?.cancel();
     if (!response.ok) throw pullFailed(url, `the server answers ${response.status}`, way);
-    refuseCompressed(url, response);
+    if (stated === null) refuseCompressed(url, response);
     return { sha256: stated, bytes: totalOf(response, 0) };
   } catch (error) {
     signal.throwIfAborted();

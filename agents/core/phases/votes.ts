@@ -9,9 +9,9 @@ import type { CanonicalAnswer } from "../request/kinds.ts";
 import { clipText } from "../request/text.ts";
 import { seatsOf } from "../seat/order.ts";
 import type { Attempt, Digest, Ppm, SeatIndex, Value } from "../types.ts";
-import type { Answered, Call } from "./phased-rules.ts";
+import type { Answered, Call, SeatView } from "./phased-rules.ts";
 import { shownAnswer } from "./reasons.ts";
-import { revealIn, revealedIn, type Candidate } from "./proposals.ts";
+import { candidatesOf, revealIn, revealedIn, type Candidate } from "./proposals.ts";
 import { counted, said, type Closure, type Form, type RoundBook } from "./round-book.ts";
 import { isTier, tierOf } from "./tiers.ts";
 
@@ -93,10 +93,17 @@ export function explainCount(attempt: Attempt, classes: readonly AnswerClass[]):
   });
 }
 
-/** The calls that verify each class but the own one, all at once; none where the count decides (MB20). */
-export function verifyCalls(attempt: Attempt, self: SeatIndex, classes: readonly AnswerClass[]): readonly Call[] {
-  if (countedClass(attempt, classes) !== null) return [];
-  const foreign = classes.filter(({ members }) => !members.some(({ seat }) => seat === self));
+/**
+ * The calls that verify each class but the own one, all at once. Where the count decides nobody has to (MB20). In a later round a seat that
+ * gave another answer verifies that one class all the same: in the round before it may have been shown a count that nobody else saw.
+ */
+export function verifyCalls(
+  { attempt, round, self }: Pick<SeatView<unknown>, "attempt" | "round" | "self">,
+  classes: readonly AnswerClass[],
+): readonly Call[] {
+  const winner = countedClass(attempt, classes);
+  const asked = winner === null ? classes : round === 0 ? [] : [winner];
+  const foreign = asked.filter(({ members }) => !members.some(({ seat }) => seat === self));
   return foreign.map(({ shown }) => ({
     about: ["verify", shown.target],
     prompt: verifyPrompt(attempt, shown.answer.text, shown.proof),
@@ -148,7 +155,7 @@ export function votesOn<One extends AnswerClass>(
     const votes = classes
       .filter(({ members }) => !members.some((member) => member.seat === seat))
       .flatMap((one): readonly SeatVote<One>[] => {
-        const vote = voteOn(book, classes, one, given);
+        const vote = voteOn(book, one, given);
         return vote === null ? [] : [{ seat, class: one, vote }];
       });
     const rejections = votes.filter(({ vote }) => vote.verdict === "reject");
@@ -156,15 +163,10 @@ export function votesOn<One extends AnswerClass>(
   });
 }
 
-/** A seat's vote on a class: its one vote on any reveal of that answer; null if its votes conflict (MB9). */
-function voteOn(
-  book: RoundBook,
-  classes: readonly AnswerClass[],
-  one: AnswerClass,
-  votes: readonly Vote[],
-): Vote | null {
-  const relevant = votes.filter((vote) => vote.verdict !== "abstain" && isAbout(book, classes, one, vote));
-  return relevant.length === 1 ? (relevant[0] as Vote) : null;
+/** A seat's vote on a class; null if it has none, or its votes conflict (MB9). */
+function voteOn(book: RoundBook, one: AnswerClass, votes: readonly Vote[]): Vote | null {
+  const meant = votes.filter((vote) => vote.verdict !== "abstain" && !contradictsReveal(book, vote));
+  return entryOn(book.attempt, candidatesOf(book, "closed"), one, meant);
 }
 
 /**
@@ -172,27 +174,28 @@ function voteOn(
  * may be missing: therefore the vote names the outcome, too. A vote that contradicts its reveal is about nothing; but of a void slot seats
  * may hold different pairs, so that no conclusion depends on which two they are.
  */
-export function isAbout(
-  book: RoundBook,
-  classes: readonly AnswerClass[],
-  answerClass: AnswerClass,
-  { target, outcome }: Pick<Vote, "target" | "outcome">,
-): boolean {
+function contradictsReveal(book: RoundBook, { target, outcome }: Vote): boolean {
   const named = revealedIn(book).find((one) => one.target === target && said(book, revealIn(book), one.seat) !== null);
-  if (named !== undefined && named.answer.outcome !== outcome) return false;
-  return isOfClass(book.attempt, classes, answerClass, outcome);
+  return named !== undefined && named.answer.outcome !== outcome;
 }
 
 /**
- * MB9, WB6: true if an answer is of a class: of the one in which a member gave just that answer; if there is none, of every class whose
- * answer it agrees with. So what is said of one class is never taken for another's that lies within the tolerance.
+ * MB9, WB6: what a seat says of a class: its one entry for an answer that a member gave. Where it has none, it is its one entry for an
+ * answer that no seat gave in time, if that agrees with the class's: so an answer whose seat took it back takes no vote with it. Null if it has
+ * none, or several, which conflict.
+ * @param counted all answers of the round that count
  */
-export function isOfClass(
+export function entryOn<Entry extends { readonly outcome: Digest }>(
   { request }: Attempt,
-  classes: readonly Pick<AnswerClass, "answer" | "members">[],
-  one: Pick<AnswerClass, "answer" | "members">,
-  outcome: Digest,
-): boolean {
-  const own = classes.find(({ members }) => members.some((member) => member.answer.outcome === outcome));
-  return own === undefined ? isSameAnswer(request.terms, one.answer, { outcome }) : own === one;
+  counted: readonly Candidate[],
+  { answer, members }: Pick<AnswerClass, "answer" | "members">,
+  entries: readonly Entry[],
+): Entry | null {
+  const gave = (seats: readonly Candidate[], outcome: Digest): boolean =>
+    seats.some((one) => one.answer.outcome === outcome);
+  const exact = entries.filter(({ outcome }) => gave(members, outcome));
+  const near = (): readonly Entry[] =>
+    entries.filter(({ outcome }) => !gave(counted, outcome) && isSameAnswer(request.terms, answer, { outcome }));
+  const [entry, other] = exact.length > 0 ? exact : near();
+  return other === undefined ? (entry ?? null) : null;
 }

@@ -54,7 +54,7 @@ function calls(view: SeatView<CloCarry>, phase: number): readonly Call[] {
     case MATCH:
       return matchCalls(view, candidatesOf(book, "open"));
     case VOTE:
-      return verifyCalls(attempt, self, classesOf(book, "open"));
+      return verifyCalls(view, classesOf(book, "open"));
     default:
       return [];
   }

@@ -98,8 +98,9 @@ function objections(classes: readonly ClassResult[], self: SeatIndex): readonly 
 }
 
 /** MB6, MB8: the calls that verify each distinct answer but the own one, all at once. */
-function verifications({ attempt, book, carry, self }: SeatView<MbftCarry>): readonly Call[] {
-  return verifyCalls(attempt, self, classesOf(book, carry.reputations, candidatesOf(book, "open"), "open"));
+function verifications(view: SeatView<MbftCarry>): readonly Call[] {
+  const { book, carry } = view;
+  return verifyCalls(view, classesOf(book, carry.reputations, candidatesOf(book, "open"), "open"));
 }
 
 /** MB10, MB11: the calls that adjudicate each counter-proof of another seat once. */
@@ -107,9 +108,10 @@ function adjudications({ attempt, book, carry, self }: SeatView<MbftCarry>): rea
   const classes = classesOf(book, carry.reputations, candidatesOf(book, "closed"), "closed");
   return counterProofsOf(book, carry.reputations, votesOn(book, classes, "open")).flatMap(
     ({ author, target, outcome, text }) => {
-      // MB10: nobody judges a counter-proof that names another answer than its reveal shows, as one to a void slot may (MB9).
+      // MB10: of other answers nobody learns whether the class is right; and in a void slot the reveal may show another one (MB9).
+      const isDecidable = classes.some(({ answer }) => answer.outcome === outcome);
       const accused = revealedIn(book).find((one) => one.target === target && one.answer.outcome === outcome);
-      if (accused === undefined || author === self) return [];
+      if (!isDecidable || accused === undefined || author === self) return [];
       return [{ about: ["adjudicate", String(author), target], prompt: adjudicatePrompt(attempt, accused, text) }];
     },
   );

@@ -1,4 +1,3 @@
-import { isSameAnswer } from "../../request/answer.ts";
 import { answerClasses } from "../../phases/equivalence.ts";
 import { limits } from "../../limits.ts";
 import { canonicalRanks, seatsOf } from "../../seat/order.ts";
@@ -7,7 +6,7 @@ import type { Candidate } from "../../phases/proposals.ts";
 import { counted, equivocatorsIn, said, type RoundBook, type Closure } from "../../phases/round-book.ts";
 import { ONE_PPM, type Attempt, type Digest, type Ppm, type SeatIndex } from "../../types.ts";
 import { SLASH_FACTOR_PPM, type MbftConfig } from "./config.ts";
-import { countedClass, isAbout, voteForm, votesOn, type AnswerClass, type SeatVote } from "../../phases/votes.ts";
+import { countedClass, voteForm, votesOn, type AnswerClass, type SeatVote } from "../../phases/votes.ts";
 import { judgeForm } from "./payloads.ts";
 
 /** A class with its leader. */
@@ -107,14 +106,14 @@ export function counterProofsOf(
 ): readonly CounterProof[] {
   const ranks = canonicalRanks(attempt);
   const rejections = votes.filter(({ vote }) => vote.verdict === "reject");
-  const all = seatsOf(attempt).flatMap((author) =>
-    rejections
-      .filter(({ seat }) => seat === author)
-      .map(({ vote: { target, outcome, counterProof, tier } }, place) => ({
-        proof: { author, target, outcome, text: counterProof, tier },
-        place,
-      })),
-  );
+  const all = seatsOf(attempt).flatMap((author) => {
+    // A rejection of a text that is in two classes is one.
+    const own = new Set(rejections.filter(({ seat }) => seat === author).map(({ vote }) => vote));
+    return [...own].map(({ target, outcome, counterProof, tier }, place) => ({
+      proof: { author, target, outcome, text: counterProof, tier },
+      place,
+    }));
+  });
   const sorted = all.toSorted((a, b) => {
     if (a.place !== b.place) return a.place - b.place;
     const difference =
@@ -152,7 +151,10 @@ export function evaluateRound(
     ruling: rulingOn(book, proof),
   }));
   const results = classes.map((one) => {
-    const against = proofs.filter((proof) => isAbout(book, classes, one, proof));
+    const on = votes.filter((vote) => vote.class === one);
+    const against = proofs.filter((proof) =>
+      on.some(({ seat, vote }) => seat === proof.author && vote.target === proof.target),
+    );
     return evaluateClass(attempt, config, reputations, one, votes, against);
   });
   const slashes = slashesOf(book, reputations, candidates, results);
@@ -201,11 +203,6 @@ function best(attempt: Attempt, results: readonly ClassResult[]): ClassResult | 
   return winner ?? null;
 }
 
-/** True if a counter-proof refutes the candidate's own answer, and not just another one of its class. */
-function isOwnAnswer({ attempt }: RoundBook, { answer }: Candidate, { outcome }: CounterProof): boolean {
-  return isSameAnswer(attempt.request.terms, { outcome }, answer);
-}
-
 /** MB16: slashes authors of refuted counter-proofs, equivocators, and the first in leader order if an upheld counter-proof refutes it. */
 function slashesOf(
   book: RoundBook,
@@ -219,9 +216,8 @@ function slashesOf(
   for (const author of new Set(proofs.filter((proof) => proof.ruling === "refuted").map((proof) => proof.author)))
     slash(author);
   const first = leaderOrder(book.attempt, reputations, candidates)[0];
-  const own = results.find((result) => result.class.members.some(({ seat }) => seat === first?.seat));
-  const upheld = own?.counterProofs.filter((proof) => proof.ruling === "upheld") ?? [];
-  if (first && upheld.some((proof) => isOwnAnswer(book, first, proof))) slash(first.seat);
+  const upheld = proofs.filter((proof) => proof.ruling === "upheld");
+  if (first && upheld.some(({ outcome }) => outcome === first.answer.outcome)) slash(first.seat);
   for (const seat of equivocatorsIn(book)) slash(seat);
   return slashes;
 }

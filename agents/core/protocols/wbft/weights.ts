@@ -6,7 +6,7 @@ import { candidatesOf, type Candidate } from "../../phases/proposals.ts";
 import { faultTolerance, isMajority, isSupermajority } from "../../quorum.ts";
 import { counted, type RoundBook, type Closure } from "../../phases/round-book.ts";
 import { TOTAL_MAX, totalOf } from "../../phases/scores.ts";
-import { isOfClass } from "../../phases/votes.ts";
+import { entryOn } from "../../phases/votes.ts";
 import { ONE_PPM, type Attempt, type SeatIndex } from "../../types.ts";
 import { scoresForm } from "./payloads.ts";
 
@@ -34,9 +34,11 @@ export function weighedClasses(book: RoundBook, closure: Closure = "closed"): re
   return classes.toSorted((a, b) => b.members.length - a.members.length || first(a) - first(b));
 }
 
-/** WB5: the answers that every seat marks: one of each class, at most `limits.classesPerRound`. */
+/** WB5: the answers that every seat marks: the one of each class, at most `limits.classesPerRound`. No two classes have the same. */
 export function toScore(classes: readonly WeighedClass[]): readonly Candidate[] {
-  return classes.slice(0, limits.classesPerRound).map(({ members }) => members[0] as Candidate);
+  return classes
+    .slice(0, limits.classesPerRound)
+    .map(({ answer, members }) => members.find((one) => one.answer.outcome === answer.outcome) as Candidate);
 }
 
 /** WB6, WB7, WB8: the weight of every seat, from the scores of view 0 and the reputations as drawn. Every weight is positive. */
@@ -63,8 +65,9 @@ export function qualitiesOf(book: RoundBook, classes: readonly WeighedClass[]): 
 /** The total that a seat gives a class: its one score for any answer of it. Two scores cancel to 0, like an absent score. */
 function totalFor(book: RoundBook, classes: readonly WeighedClass[], own: WeighedClass, seat: SeatIndex): number {
   const scores = counted(book, scoresForm, seat, "closed")?.body.scores ?? [];
-  const relevant = scores.filter(({ target }) => isOfClass(book.attempt, classes, own, target));
-  const marks = relevant.length === 1 ? relevant[0]?.marks : null;
+  const entries = scores.map(({ target, marks }) => ({ outcome: target, marks }));
+  const counting = classes.flatMap(({ members }) => members);
+  const marks = entryOn(book.attempt, counting, own, entries)?.marks;
   return marks ? totalOf(marks) : 0;
 }
 
