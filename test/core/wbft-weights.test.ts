@@ -8,17 +8,16 @@ import { assertAtMost, assertBelow, assertWithin } from "../support/assertions.t
 import { attemptFor, type Acts, all, upTo, weightsIn, yeses } from "../support/core/wbft-acts.ts";
 
 describe("wbft weights", () => {
-  it("WB6: two marks of one seat for one class, by answers that are the same within the tolerance, cancel", () => {
+  it("WB6: two marks of one seat for one class cancel, if members gave both answers", () => {
     const attempt = attemptFor(4, { kind: "number", decimals: 0, tolerance: 1n });
     const views = [{ lead: 0, prepare: all(0), final: upTo(3, 0) }];
-    const answers = ["10", "10", "10", "10"];
-    const weights = (acts: Partial<Acts>) => weightsIn(attempt, { answers, views, ...acts });
-    const silent = weights({ scores: (seat) => (seat === 1 || seat === 2 ? null : 50) });
-    assert.deepEqual(weights({ scores: () => 50, more: { seats: [1, 2], answer: "11" } }), silent);
+    const weights = (acts: Partial<Acts>) => weightsIn(attempt, { answers: ["10", "10", "10", "10"], views, ...acts });
     const scored = weights({ scores: () => 50 });
-    assert.notDeepEqual(scored, silent);
-    // Marks of what is no member's answer are for no class.
-    assert.deepEqual(weights({ scores: () => 50, more: { seats: [1, 2], answer: "12" } }), scored);
+    assert.notDeepEqual(scored, weights({ scores: () => null }));
+    assert.deepEqual(weights({ answers: ["10", "10", "10", "11"], scores: () => 50 }), weights({ scores: () => null }));
+    // Marks of what nobody gave take nothing from those of what somebody gave, within the tolerance or not.
+    for (const answer of ["11", "12"])
+      assert.deepEqual(weights({ scores: () => 50, more: { seats: [1, 2], answer } }), scored);
   });
 
   it("WB6: marks of another class are not marks of this one, though that answer is within the tolerance, too", () => {
