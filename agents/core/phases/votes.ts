@@ -98,11 +98,11 @@ export function explainCount(attempt: Attempt, classes: readonly AnswerClass[]):
  * gave another answer verifies that one class all the same: in the round before it may have been shown a count that nobody else saw.
  */
 export function verifyCalls(
-  { attempt, round, self }: Pick<SeatView<unknown>, "attempt" | "round" | "self">,
+  { attempt, earlier, self }: Pick<SeatView<unknown>, "attempt" | "earlier" | "self">,
   classes: readonly AnswerClass[],
 ): readonly Call[] {
   const winner = countedClass(attempt, classes);
-  const asked = winner === null ? classes : round === 0 ? [] : [winner];
+  const asked = winner === null ? classes : earlier.length === 0 ? [] : [winner];
   const foreign = asked.filter(({ members }) => !members.some(({ seat }) => seat === self));
   return foreign.map(({ shown }) => ({
     about: ["verify", shown.target],

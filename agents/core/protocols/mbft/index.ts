@@ -3,15 +3,7 @@ import { limits } from "../../limits.ts";
 import { phased } from "../../phases/phased.ts";
 import type { Answered, Call, SeatView } from "../../phases/phased-rules.ts";
 import { cutText, renderedBytes } from "../../prompts/prompt.ts";
-import {
-  candidatesOf,
-  commitForm,
-  revealForm,
-  revealedIn,
-  sayCommit,
-  sayReveal,
-  type Proposal,
-} from "../../phases/proposals.ts";
+import { candidatesOf, commitForm, revealForm, sayCommit, sayReveal, type Proposal } from "../../phases/proposals.ts";
 import { said } from "../../phases/round-book.ts";
 import { lineOf, proposePrompt, revisePrompt } from "../../prompts/task-prompt.ts";
 import { VOTE, verifyCalls, voteForm, votesFrom, votesOn } from "../../phases/votes.ts";
@@ -106,14 +98,12 @@ function verifications(view: SeatView<MbftCarry>): readonly Call[] {
 /** MB10, MB11: the calls that adjudicate each counter-proof of another seat once. */
 function adjudications({ attempt, book, carry, self }: SeatView<MbftCarry>): readonly Call[] {
   const classes = classesOf(book, carry.reputations, candidatesOf(book, "closed"), "closed");
-  return counterProofsOf(book, carry.reputations, votesOn(book, classes, "open")).flatMap(
-    ({ author, target, outcome, text }) => {
-      // MB10: of other answers nobody learns whether the class is right; and in a void slot the reveal may show another one (MB9).
-      const isDecidable = classes.some(({ answer }) => answer.outcome === outcome);
-      const accused = revealedIn(book).find((one) => one.target === target && one.answer.outcome === outcome);
-      if (!isDecidable || accused === undefined || author === self) return [];
-      return [{ about: ["adjudicate", String(author), target], prompt: adjudicatePrompt(attempt, accused, text) }];
-    },
+  const votes = votesOn(book, classes, "open");
+  return counterProofsOf(book, carry.reputations, classes, votes).flatMap(
+    ({ author, target, text, against: [judged] }) =>
+      author === self
+        ? []
+        : [{ about: ["adjudicate", String(author), target], prompt: adjudicatePrompt(attempt, judged.shown, text) }],
   );
 }
 

@@ -22,6 +22,8 @@ export interface CounterProof {
   readonly outcome: Digest;
   readonly text: string;
   readonly tier: Ppm;
+  /** The classes that it is against. Judges judge the answer of the first one, which is the refuted one if a class would decide that. */
+  readonly against: readonly [LedClass, ...LedClass[]];
 }
 
 /** MB11: what the judges make of a counter-proof. */
@@ -102,17 +104,22 @@ function weight(reputations: readonly Ppm[], seat: SeatIndex, tier: Ppm): bigint
 export function counterProofsOf(
   { attempt }: RoundBook,
   reputations: readonly Ppm[],
+  classes: readonly LedClass[],
   votes: readonly SeatVote<LedClass>[],
 ): readonly CounterProof[] {
   const ranks = canonicalRanks(attempt);
   const rejections = votes.filter(({ vote }) => vote.verdict === "reject");
   const all = seatsOf(attempt).flatMap((author) => {
+    const own = rejections.filter(({ seat }) => seat === author);
     // A rejection of a text that is in two classes is one.
-    const own = new Set(rejections.filter(({ seat }) => seat === author).map(({ vote }) => vote));
-    return [...own].map(({ target, outcome, counterProof, tier }, place) => ({
-      proof: { author, target, outcome, text: counterProof, tier },
-      place,
-    }));
+    return [...new Set(own.map(({ vote }) => vote))].map((vote, place) => {
+      const { target, outcome, counterProof: text, tier } = vote;
+      const about = (one: LedClass): boolean =>
+        own.some((each) => each.vote === vote && each.class === one) || answersOf(one).includes(outcome);
+      const isOf = (one: LedClass): number => Number(one.answer.outcome === outcome);
+      const against = classes.filter(about).toSorted((a, b) => isOf(b) - isOf(a)) as [LedClass, ...LedClass[]];
+      return { proof: { author, target, outcome, text, tier, against }, place };
+    });
   });
   const sorted = all.toSorted((a, b) => {
     if (a.place !== b.place) return a.place - b.place;
@@ -122,6 +129,10 @@ export function counterProofsOf(
     return (ranks[a.proof.author] as number) - (ranks[b.proof.author] as number);
   });
   return sorted.slice(0, limits.counterProofsPerRound).map(({ proof }) => proof);
+}
+
+function answersOf({ members }: LedClass): readonly Digest[] {
+  return members.map(({ answer }) => answer.outcome);
 }
 
 /** MB11: upheld by more than 1/2 of all seats, refuted by more than 2/3 of all seats, else dismissed. The author has no vote. */
@@ -146,17 +157,11 @@ export function evaluateRound(
   const { attempt } = book;
   const classes = classesOf(book, reputations, candidates, "closed");
   const votes = votesOn(book, classes, "closed");
-  const proofs = counterProofsOf(book, reputations, votes).map((proof) => ({
+  const proofs = counterProofsOf(book, reputations, classes, votes).map((proof) => ({
     ...proof,
     ruling: rulingOn(book, proof),
   }));
-  const results = classes.map((one) => {
-    const on = votes.filter((vote) => vote.class === one);
-    const against = proofs.filter((proof) =>
-      on.some(({ seat, vote }) => seat === proof.author && vote.target === proof.target),
-    );
-    return evaluateClass(attempt, config, reputations, one, votes, against);
-  });
+  const results = classes.map((one) => evaluateClass(attempt, config, reputations, one, votes, proofs));
   const slashes = slashesOf(book, reputations, candidates, results);
   const participants = candidates
     .map(({ seat }) => seat)
@@ -170,9 +175,10 @@ function evaluateClass(
   reputations: readonly Ppm[],
   answerClass: LedClass,
   votes: readonly SeatVote<LedClass>[],
-  against: ClassResult["counterProofs"],
+  proofs: ClassResult["counterProofs"],
 ): ClassResult {
   const { committee, request } = attempt;
+  const against = proofs.filter((proof) => proof.against.includes(answerClass));
   const accepts = votes.filter((one) => one.class === answerClass && one.vote.verdict === "accept");
   const behind = [...answerClass.members, ...accepts.map(({ seat, vote: { tier } }) => ({ seat, tier }))];
   const supporters = behind.map(({ seat }) => seat);
@@ -212,7 +218,10 @@ function slashesOf(
 ): readonly number[] {
   const slashes = book.attempt.committee.map(() => 0);
   const slash = (seat: SeatIndex) => (slashes[seat] = (slashes[seat] as number) + 1);
-  const proofs = results.flatMap((result) => result.counterProofs);
+  // Judges judged no answer that no class would decide: whoever refuted it, or gave it, is not shown wrong.
+  const proofs = results
+    .flatMap((result) => result.counterProofs)
+    .filter(({ against: [judged], outcome }) => judged.answer.outcome === outcome);
   for (const author of new Set(proofs.filter((proof) => proof.ruling === "refuted").map((proof) => proof.author)))
     slash(author);
   const first = leaderOrder(book.attempt, reputations, candidates)[0];
