@@ -54,7 +54,7 @@ function judging(own: string, isRight: (answer: string) => boolean, isSame = ():
 
 const saying = (effect: Send, more: Record<string, Payload[string]>): Send => ({
   ...effect,
-  payload: { ...effect.payload, ...more } as Payload,
+  payload: { ...effect.payload, ...more },
 });
 
 /** A vote that rejects the answer that a reveal shows, or says that it shows. */
@@ -264,4 +264,79 @@ describe("MB20: a count that one seat alone was shown", () => {
       });
       assert.equal(decisionOf(run).answer, "yes");
     });
+});
+
+describe("MB10: no liar rids a class of a counter-proof", () => {
+  const isParis = (answer: string): boolean => answer.includes("Paris");
+
+  for (const protocol of [mbft, escalating])
+    it(`${protocol.id}: by a text that it puts into a class of its own, too`, () => {
+      const attempt = attemptOf(7, { protocol: protocol.code, kind: "text" });
+      const cityOf = (text: string): string => /Rome|Paris|Oslo/.exec(text)?.[0] ?? text;
+      const comparing = (own: string, isRight: (answer: string) => boolean, denies: string): SeatScript => {
+        const script = judging(own, isRight);
+        return {
+          answer: (ask) => {
+            if (taskOf(ask.prompt) !== "match") return script.answer(ask);
+            const [one = "", other = ""] = ["answer", "other"].map((name) => fieldOf(ask.prompt, name));
+            const isSame = cityOf(one) === cityOf(other) && cityOf(one) !== denies;
+            return { fields: { check: "so", verdict: isSame ? "same" : "different" } };
+          },
+        };
+      };
+      const honest = ["Rome", "Rome", "Paris", "Paris", "Oslo"].map((own) => comparing(own, isParis, ""));
+      const liars = [
+        comparing("It is Rome", (answer) => answer.includes("Rome"), ""),
+        comparing("It is Rome", (answer) => answer === "Rome", "Rome"),
+      ];
+      assert.equal(
+        decisionOf(runCommittee(protocol, attempt, [...honest, ...liars], { latencyOf: () => 10 })).answer,
+        "Paris",
+      );
+    });
+
+  for (const protocol of [mbft, escalating])
+    it(`${protocol.id}: by an answer that it takes back, so that its class decides another number`, () => {
+      const attempt = attemptOf(7, { protocol: protocol.code, kind: "number", decimals: 0, tolerance: 10n });
+      const honest = ["100", "100", "10", "10", "300"].map((own) => judging(own, (answer) => answer === "10"));
+      const isLie = (answer: string): boolean => ["95", "100"].includes(answer);
+      const shown = new Map<number, Digest>();
+      const kept = new Map<number, Send>();
+      const outcome = canonicalAnswer(attempt.request, "100")?.outcome;
+      assert.ok(outcome !== undefined);
+      const liar: SeatScript = {
+        ...judging("95", isLie),
+        hoards: true,
+        saysToItself: false,
+        hear: ({ header }) => {
+          if (header.phase === revealForm.phase && header.seat === 0) shown.set(header.round, header.payloadDigest);
+        },
+        say: (effect) => {
+          if (effect.phase === revealForm.phase) kept.set(effect.round, effect);
+          const reveal = kept.get(effect.round);
+          const target = shown.get(effect.round);
+          if (effect.phase !== VOTE || reveal === undefined || target === undefined) return [effect];
+          const accepted = {
+            target: hexToBytes(target),
+            outcome: hexToBytes(outcome),
+            verdict: "accept",
+            tier: 900_000,
+            counterProof: "",
+          };
+          const proposal = { ...(reveal.payload["proposal"] as Payload), answer: "4001" };
+          return [saying(effect, { votes: [accepted] }), saying(reveal, { proposal })];
+        },
+      };
+      const run = runCommittee(protocol, attempt, [...honest, liar, judging("95", isLie)], { latencyOf: () => 10 });
+      assert.equal(decisionOf(run).answer, "10");
+      assert.ok(fallen(decisionOf(run).reputationChanges).includes(5));
+    });
+});
+
+describe("MB20: where the count decides", () => {
+  it("escalating: nobody verifies in mbft's first round", () => {
+    const attempt = attemptOf(7, { protocol: escalating.code, assurance: "high" });
+    const scripts = ["yes", "yes", "yes", "yes", "yes", "no", "no"].map((own) => believing(own));
+    assert.equal(runCommittee(escalating, attempt, scripts).asks, 14);
+  });
 });

@@ -183,11 +183,11 @@ function contradictsReveal(book: RoundBook, { target, outcome }: Vote): boolean 
  * MB9, WB6: what a seat says of a class: its one entry for an answer that a member gave. Where it has none, it is its one entry for an
  * answer that no seat gave in time, if that agrees with the class's: so an answer whose seat took it back takes no vote with it. Null if it has
  * none, or several, which conflict.
- * @param counted all answers of the round that count
+ * @param candidates all answers of the round that count
  */
 export function entryOn<Entry extends { readonly outcome: Digest }>(
   { request }: Attempt,
-  counted: readonly Candidate[],
+  candidates: readonly Candidate[],
   { answer, members }: Pick<AnswerClass, "answer" | "members">,
   entries: readonly Entry[],
 ): Entry | null {
@@ -195,7 +195,7 @@ export function entryOn<Entry extends { readonly outcome: Digest }>(
     seats.some((one) => one.answer.outcome === outcome);
   const exact = entries.filter(({ outcome }) => gave(members, outcome));
   const near = (): readonly Entry[] =>
-    entries.filter(({ outcome }) => !gave(counted, outcome) && isSameAnswer(request.terms, answer, { outcome }));
+    entries.filter(({ outcome }) => !gave(candidates, outcome) && isSameAnswer(request.terms, answer, { outcome }));
   const [entry, other] = exact.length > 0 ? exact : near();
   return other === undefined ? (entry ?? null) : null;
 }

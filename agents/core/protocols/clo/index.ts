@@ -44,7 +44,7 @@ export const clo = phased<CloCarry>({
 });
 
 function calls(view: SeatView<CloCarry>, phase: number): readonly Call[] {
-  const { attempt, book, self } = view;
+  const { attempt, book } = view;
   switch (phase) {
     case commitForm.phase:
       return Array.from({ length: limits.samples }, (_, sample) => ({
