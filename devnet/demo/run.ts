@@ -238,7 +238,7 @@ async function follow(
   { model, progress, signal }: DemoOptions,
 ): Promise<void> {
   const told = new Set<string>();
-  await poll(model.pace.decideMs, "the decisions", signal, async () => {
+  const tell = async (): Promise<void> => {
     for (const requestId of requestIds) {
       for (const event of await reader.requestEvents(requestId, signal)) {
         const line = lineOf(event, requestId);
@@ -247,9 +247,14 @@ async function follow(
         progress(line);
       }
     }
+  };
+  await poll(model.pace.decideMs, "the decisions", signal, async () => {
+    await tell();
     const states = await Promise.all(requestIds.map((requestId) => reader.requestState(requestId, signal)));
     return states.every(({ status }) => status !== "none" && status !== "requested");
   });
+  // What was committed after the last events were read.
+  await tell();
 }
 
 function lineOf(event: ChainEvent, requestId: RequestId): string | null {

@@ -87,7 +87,7 @@ export const dev: CommandSpec<Options> = {
           ? null
           : parseInteger(options.agents, "--agents", limits.minCommittee, limits.maxCommittee),
       liar: options.liar === true,
-      model: worldModel(options.model),
+      model: options.model === undefined ? null : worldModel(options.model).path,
       sources: options.sources === undefined ? null : await readSources(resolve(host.cwd, options.sources)),
       subgraph: options.subgraph === true,
       signal,

@@ -20,7 +20,12 @@ const MADE =
   /^(?:(?:chain|world|deployment)\.json|world\.json\.tmp|dev\.(?:lock|pid)|password|asker\.json(?:\.[\w-]+\.tmp)?|agent-\d+(?:\/(?:conclave\.json|agent\.log|keystore\.json(?:\.[\w-]+\.tmp)?|data(?:\/.*)?))?)$/s;
 
 /** What the world's file says once the first start is done. */
-const keptSchema = z.object({ agents: z.int().min(1).max(64), liar: z.boolean() });
+const keptSchema = z.object({
+  agents: z.int().min(1).max(64),
+  liar: z.boolean(),
+  /** The path of the agents' model; null for the repository's. */
+  model: z.string().nullable().default(null),
+});
 export type Kept = z.infer<typeof keptSchema>;
 /** What it says until then. */
 const begunSchema = z.object({ isBegun: z.literal(true) });

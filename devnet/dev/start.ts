@@ -21,7 +21,7 @@ import { UNBOUNDED } from "../../agents/ports/chain.ts";
 import { startLocalChain, type LocalChain } from "../local-chain.ts";
 import { startGraphNode } from "../subgraph/graph-node.ts";
 import { freePort } from "../subgraph/ports.ts";
-import type { WorldModel } from "../world/model.ts";
+import { worldModel, type WorldModel } from "../world/model.ts";
 import {
   deployWorld,
   deploymentFileIn,
@@ -43,7 +43,8 @@ export interface DevOptions {
   /** Null: as many as the directory keeps, else `DEFAULT_AGENTS`. */
   readonly agents: number | null;
   readonly liar: boolean;
-  readonly model: WorldModel;
+  /** Path of a model; null: the one that the directory keeps, else the repository's. */
+  readonly model: string | null;
   /** How all agents read what questions name; null: by the defaults of an agent's config. */
   readonly sources: SourcesConfig | null;
   readonly subgraph: boolean;
@@ -124,12 +125,14 @@ export async function startDevWorld(options: DevOptions): Promise<DevWorld> {
 }
 
 async function start(options: DevOptions, cleanups: (() => Promise<void>)[]): Promise<Omit<DevWorld, "stop">> {
-  const { signal, progress, model, sources } = options;
+  const { signal, progress, sources } = options;
   const directory = options.directory ?? (await mkdtemp(join(tmpdir(), "conclave-dev-")));
   if (options.directory === null) cleanups.push(() => rm(directory, { recursive: true, force: true, maxRetries: 3 }));
   else cleanups.push(await takeFolder(directory));
   const kept = await readKept(directory);
-  const { agents: count, liar } = agreed(options, kept, directory);
+  const settled = agreed(options, kept, directory);
+  const { agents: count, liar } = settled;
+  const model = worldModel(settled.model ?? undefined);
   const ports = await portsFrom(options.port, count);
   const orDamaged = (what: string) => (error: unknown) => {
     if (kept === null || signal.aborted) throw error;
@@ -169,7 +172,7 @@ async function start(options: DevOptions, cleanups: (() => Promise<void>)[]): Pr
   const asker = await openAsker(world, directory, kept !== null);
   if (kept === null) {
     await chain.nextEpoch(model.pace.epochBlocks);
-    await keepWorld(directory, { agents: count, liar });
+    await keepWorld(directory, settled);
   }
   const gateways = ports.map(({ gateway }) => `http://127.0.0.1:${gateway}`);
   const live = ports.map((port) => `http://127.0.0.1:${port.live}`);
@@ -218,10 +221,14 @@ async function committeeSecondsOf(
 }
 
 /** Returns how many agents there are, and whether one lies: as the directory has it, which flags may not contradict. */
-function agreed({ agents, liar }: DevOptions, kept: Kept | null, directory: string): Kept {
-  if (kept === null) return { agents: agents ?? DEFAULT_AGENTS, liar };
+function agreed({ agents, liar, model }: DevOptions, kept: Kept | null, directory: string): Kept {
+  if (kept === null) return { agents: agents ?? DEFAULT_AGENTS, liar, model };
   if (agents !== null && agents !== kept.agents)
     throw invalid(directory, `it has ${kept.agents} agents; leave out --agents, or name another --dir`);
+  if (model !== null && model !== kept.model) {
+    const has = kept.model === null ? "the repository's model" : `the model ${kept.model}`;
+    throw invalid(directory, `its agents are registered with ${has}; leave out --model, or name another --dir`);
+  }
   if (liar && !kept.liar) throw invalid(directory, "its agents are honest; leave out --liar, or name another --dir");
   return kept;
 }

@@ -4,6 +4,7 @@ import { modelFile } from "../../agents/adapters/model-files/folder.ts";
 import { checkTemplate, readGgufHeader } from "../../agents/adapters/models/gguf.ts";
 
 export interface WorldModel {
+  /** Absolute. */
   readonly path: string;
   /** As the file calls it. */
   readonly name: string;

@@ -271,7 +271,7 @@ describe("model: openai, servers that misbehave", () => {
     ["content that is not JSON", completion("yes"), "unparsable", /not JSON/u],
     ["no content", completion(null as never), "unparsable", /not JSON/u],
     ["wrong enum value", completion('{"proof":"p","answer":"perhaps"}'), "unparsable", /not one of/u],
-    ["overlong field", completion(`{"proof":"${"x".repeat(25)}","answer":"yes"}`), "unparsable", /more than 24/u],
+    ["overlong field", completion(`{"proof":"${"x".repeat(97)}","answer":"yes"}`), "unparsable", /more than 96/u],
     ["refusal", completion("", { message: { refusal: "I cannot" } }), "refused", /refused/u],
     ["content filter", completion("", { finish_reason: "content_filter" }), "refused", /filter/u],
   ];

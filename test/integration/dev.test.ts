@@ -172,6 +172,18 @@ describe("conclave dev", () => {
     assert.ok(await areClosed(running.facts));
     const { message } = await failure("dev", "--json", "--dir", join(folder, "world"), "--agents", "6");
     assert.match(message, /: it has 4 agents; leave out --agents, or name another --dir$/);
+    const other = await failure(
+      "dev",
+      "--json",
+      "--dir",
+      join(folder, "world"),
+      "--model",
+      "models/conclave-tiny.gguf",
+    );
+    assert.match(
+      other.message,
+      /: its agents are registered with the repository's model; leave out --model, or name another --dir$/,
+    );
     const { deploymentFile } = running.facts;
     const whole = await readFile(deploymentFile, "utf8");
     const again = ["dev", "--json", "--port", "0", "--dir", join(folder, "world")];
@@ -304,7 +316,7 @@ describe("conclave dev refuses", () => {
     assert.deepEqual(said, [`the first start in ${folder} did not end: it begins anew`]);
     assert.deepEqual(await readdir(folder), ["world.json"]);
     assert.equal(await readKept(folder), null);
-    await keepWorld(folder, { agents: 4, liar: false });
+    await keepWorld(folder, { agents: 4, liar: false, model: null });
     await assert.rejects(readKept(folder), /keeps no whole world/);
     await rm(folder, { recursive: true });
   });

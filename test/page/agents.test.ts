@@ -4,7 +4,6 @@ import { after, before, describe, it } from "node:test";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { startDevWorld, type DevWorld } from "../../devnet/dev/start.ts";
-import { worldModel } from "../../devnet/world/model.ts";
 import { visit } from "./visit.ts";
 import { serve, type Served } from "./world.ts";
 
@@ -23,7 +22,7 @@ before(async () => {
     blockTimeSeconds: 1,
     agents: 5,
     liar: true,
-    model: worldModel(undefined),
+    model: null,
     sources: null,
     subgraph: false,
     signal: started.signal,
