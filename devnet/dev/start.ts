@@ -131,9 +131,8 @@ async function start(options: DevOptions, cleanups: (() => Promise<void>)[]): Pr
   else cleanups.push(await takeFolder(directory));
   const kept = await readKept(directory);
   const settled = agreed(options, kept, directory);
-  const { agents: count, liar } = settled;
   const model = worldModel(settled.model ?? undefined);
-  const ports = await portsFrom(options.port, count);
+  const ports = await portsFrom(options.port, settled.agents);
   const orDamaged = (what: string) => (error: unknown) => {
     if (kept === null || signal.aborted) throw error;
     throw invalid(directory, `${what} (${messageOf(error)}); start it again, or remove the folder`);
@@ -154,13 +153,13 @@ async function start(options: DevOptions, cleanups: (() => Promise<void>)[]): Pr
     : reopenWorld(chain, directory).catch(orDamaged(`${deploymentFileIn("")} names no contracts of its chain`)));
   signal.throwIfAborted();
 
-  progress(`the chain is at ${chain.rpcUrl}; starting ${count} agents with the model ${model.name}`);
+  progress(`the chain is at ${chain.rpcUrl}; starting ${settled.agents} agents with the model ${model.name}`);
   const running = await startAgents(world, {
     directory,
     password: PASSWORD,
     model,
-    count,
-    liar,
+    count: settled.agents,
+    liar: settled.liar,
     gateways: ports.map(({ gateway }) => `127.0.0.1:${gateway}`),
     livePorts: ports.map(({ live }) => live),
     ...(sources === null ? {} : { sources: ports.map(() => sources) }),
