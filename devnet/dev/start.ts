@@ -21,6 +21,7 @@ import { UNBOUNDED } from "../../agents/ports/chain.ts";
 import { startLocalChain, type LocalChain } from "../local-chain.ts";
 import { startGraphNode } from "../subgraph/graph-node.ts";
 import { freePort } from "../subgraph/ports.ts";
+import type { WorldAgent } from "../world/agents.ts";
 import { worldModel, type WorldModel } from "../world/model.ts";
 import {
   deployWorld,
@@ -196,16 +197,15 @@ async function start(options: DevOptions, cleanups: (() => Promise<void>)[]): Pr
     asker,
     model: { name: model.name, knowsAnswers: model.knowsAnswers },
     committeeSeconds: await committeeSecondsOf(world, options.blockTimeSeconds),
-    agents: running.agents
-      .map(({ agentId, keys, directory: folder, lies }) => ({
-        agentId,
-        operator: keys.address,
-        directory: folder,
-        lies,
-      }))
-      .toSorted((one, other) => one.agentId - other.agentId),
+    agents: byNumber(running.agents),
   };
   return { facts, serving: running.ready };
+}
+
+function byNumber(agents: readonly WorldAgent[]): DevFacts["agents"] {
+  return agents
+    .map(({ agentId, keys, directory, lies }) => ({ agentId, operator: keys.address, directory, lies }))
+    .toSorted((one, other) => one.agentId - other.agentId);
 }
 
 /** SE8: from the last block of an epoch to the end of the next one, or from the first. A world that was kept has its own epochs. */
