@@ -10,8 +10,9 @@ const SQLITE_NOT_A_DATABASE = 26;
 
 /**
  * Locks a directory for this process and returns the release function. Throws `busy` if another process, or another
- * part of this one, holds it, and CONFIG_INVALID if it cannot be written; `option` names the directory. The lock is the operating system's lock on a file, taken through SQLite because Node has no call for it.
- * It ends with the process, however that dies, so no stale lock has to be recognised.
+ * part of this one, holds it, and CONFIG_INVALID if it cannot be written; `option` names the directory. The lock is the
+ * operating system's lock on a file, taken through SQLite because Node has no call for it. It ends with the process,
+ * however that dies, so no stale lock has to be recognised.
  */
 export function lockDirectory(directory: string, busy: (cause: unknown) => ConclaveError, option?: string): () => void {
   try {
