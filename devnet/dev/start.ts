@@ -219,7 +219,7 @@ async function committeeSecondsOf(
   return { least: Math.floor(blocks * blockTimeSeconds), most: Math.floor(2 * blocks * blockTimeSeconds) };
 }
 
-/** Returns how many agents there are, and whether one lies: as the directory has it, which flags may not contradict. */
+/** Returns how many agents there are, whether one lies, and which model they have: as the directory has it, which flags may not contradict. */
 function agreed({ agents, liar, model }: DevOptions, kept: Kept | null, directory: string): Kept {
   if (kept === null) return { agents: agents ?? DEFAULT_AGENTS, liar, model };
   if (agents !== null && agents !== kept.agents)

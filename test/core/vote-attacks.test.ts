@@ -110,7 +110,7 @@ function lateLiar(attempt: Attempt, own: string): SeatScript {
 const fallen = (changes: readonly { readonly seat: number; readonly steps: number }[]): readonly number[] =>
   changes.filter(({ steps }) => steps < 0).map(({ seat }) => seat);
 
-describe("MB10: judges judge what a class would decide, as the named reveal shows it", () => {
+describe("MB10: judges judge what a class would decide", () => {
   const isTen = (answer: string): boolean => answer === "10";
   const liars = [
     {

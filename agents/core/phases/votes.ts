@@ -128,9 +128,10 @@ function voteFrom(book: RoundBook, { about, fields, confidence }: Answered): rea
     : [];
 }
 
-/** What a seat said in VOTE, if that counts. */
+/** The verdicts of a seat that are about something, if its VOTE counts. */
 function votesOf(book: RoundBook, seat: SeatIndex, closure: Closure): readonly Vote[] {
-  return counted(book, voteForm, seat, closure)?.body.votes ?? [];
+  const votes = counted(book, voteForm, seat, closure)?.body.votes ?? [];
+  return votes.filter((vote) => vote.verdict !== "abstain" && !contradictsReveal(book, vote));
 }
 
 /** A seat's vote on a class that it is no member of. */
@@ -150,23 +151,18 @@ export function votesOn<One extends AnswerClass>(
   closure: Closure,
 ): readonly SeatVote<One>[] {
   if (countedClass(book.attempt, classes) !== null) return [];
+  const candidates = candidatesOf(book, "closed");
   return seatsOf(book.attempt).flatMap((seat) => {
     const given = votesOf(book, seat, closure);
     const votes = classes
       .filter(({ members }) => !members.some((member) => member.seat === seat))
       .flatMap((one): readonly SeatVote<One>[] => {
-        const vote = voteOn(book, one, given);
+        const vote = entryOn(book.attempt, candidates, one, given);
         return vote === null ? [] : [{ seat, class: one, vote }];
       });
     const rejections = votes.filter(({ vote }) => vote.verdict === "reject");
     return votes.length - rejections.length < 2 ? votes : rejections;
   });
-}
-
-/** A seat's vote on a class; null if it has none, or its votes conflict (MB9). */
-function voteOn(book: RoundBook, one: AnswerClass, votes: readonly Vote[]): Vote | null {
-  const meant = votes.filter((vote) => vote.verdict !== "abstain" && !contradictsReveal(book, vote));
-  return entryOn(book.attempt, candidatesOf(book, "closed"), one, meant);
 }
 
 /**

@@ -218,7 +218,7 @@ function slashesOf(
 ): readonly number[] {
   const slashes = book.attempt.committee.map(() => 0);
   const slash = (seat: SeatIndex) => (slashes[seat] = (slashes[seat] as number) + 1);
-  // Judges judged no answer that no class would decide: whoever refuted it, or gave it, is not shown wrong.
+  // Judges look at what a class would decide. So a counter-proof of another answer shows neither its author nor that answer's seat wrong.
   const proofs = results
     .flatMap((result) => result.counterProofs)
     .filter(({ against: [judged], outcome }) => judged.answer.outcome === outcome);

@@ -57,17 +57,16 @@ export function qualitiesOf(book: RoundBook, classes: readonly WeighedClass[]): 
   return seats.map((seat) => {
     const own = classes.find(({ members }) => members.some((member) => member.seat === seat));
     if (own === undefined) return 0;
-    const given = seats.filter((other) => other !== seat).map((other) => totalFor(book, classes, own, other));
+    const given = seats.filter((other) => other !== seat).map((other) => totalFor(book, own, other));
     return given.toSorted((a, b) => a - b)[Math.floor((given.length - 1) / 2)] as number;
   });
 }
 
 /** The total that a seat gives a class: its one score for any answer of it. Two scores cancel to 0, like an absent score. */
-function totalFor(book: RoundBook, classes: readonly WeighedClass[], own: WeighedClass, seat: SeatIndex): number {
+function totalFor(book: RoundBook, own: WeighedClass, seat: SeatIndex): number {
   const scores = counted(book, scoresForm, seat, "closed")?.body.scores ?? [];
   const entries = scores.map(({ target, marks }) => ({ outcome: target, marks }));
-  const counting = classes.flatMap(({ members }) => members);
-  const marks = entryOn(book.attempt, counting, own, entries)?.marks;
+  const marks = entryOn(book.attempt, candidatesOf(book, "closed"), own, entries)?.marks;
   return marks ? totalOf(marks) : 0;
 }
 
